@@ -1,0 +1,1 @@
+"""Post-train a vision-language model to say where a street-level photo was taken."""

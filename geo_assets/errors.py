@@ -1,0 +1,31 @@
+"""The product's own exceptions. Each message is one line that ends with the remedy.
+
+A caller that sees a `GeoAssetsError` prints its message without a traceback and exits
+non-zero; any other exception is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class GeoAssetsError(Exception):
+    """Base of every error that a user can act on."""
+
+
+class ProfileError(GeoAssetsError):
+    """A profile is missing, mistyped or contradicts itself."""
+
+
+class ArtifactError(GeoAssetsError):
+    """An artifact is missing, damaged or being built by another process."""
+
+
+class DataError(GeoAssetsError):
+    """Source data is missing, unreadable or not what its format promises."""
+
+
+class ModelError(GeoAssetsError):
+    """A model, processor or adapter cannot be loaded or does not fit its use."""
+
+
+class TrainingError(GeoAssetsError):
+    """A training run cannot start or must not go on."""

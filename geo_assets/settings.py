@@ -1,0 +1,286 @@
+"""Typed, frozen settings: one section per asset, one field per decision.
+
+The defaults are the pod's values (SPEC section 8); the profiles in `profiles/` override them.
+A section is part of the recipe of the assets that read it, so a field that cannot change a
+result belongs in `Runtime`, which is part of no recipe. `profile.py` loads and merges.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=1)]
+Cells = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """Base of every section: frozen, and unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OsvZips(Section):
+    """Where the OSV-5M zips and CSVs come from, and which of them."""
+
+    source: Literal["hub", "local", "demo"] = "hub"
+    repo: str = "osv5m/osv5m"
+    revision: str = "main"
+    local_dir: Path | None = None
+    train_zips: tuple[int, ...] = (0, 1)
+    test_zips: tuple[int, ...] = (0,)
+    reach: Literal["zips", "ranges"] = "zips"
+    """`ranges` reads only the chosen members of each zip over HTTP."""
+    train_scenes: Count = 4800
+    """Scenes drawn for the train zips (source `demo`)."""
+    test_scenes: Count = 1200
+    """Scenes drawn for the test zip (source `demo`)."""
+    seed: int = 42
+
+
+class PanoSource(Section):
+    """The panorama evaluation set: Hub parquet, a local copy, drawn, or off."""
+
+    source: Literal["hub", "local", "demo", "off"] = "hub"
+    repo: str = "stochastic/random_streetview_images_pano_v0.0.2"
+    revision: str = "main"
+    local_dir: Path | None = None
+    scenes: Count = 48
+    seed: int = 42
+
+
+class TrainPool(Section):
+    """The rows and images the model may learn from."""
+
+    cap_per_country: Count = 400
+    seed: int = 42
+    max_edge_px: Count = 1024
+    overlay: Literal["crop", "drop", "keep"] = "crop"
+    """What happens to an image with burnt-in text at its lower edge."""
+    exclude_ids: Path | None = None
+    """A text file with one OSV-5M id per line that must stay out of training."""
+    limit: Count | None = None
+
+
+class EvalOsv(Section):
+    """Rows of the OSV-5M test zips: up to `first_per_country` each, then at random."""
+
+    rows: Count = 1000
+    first_per_country: Count = 10
+    seed: int = 42
+    max_edge_px: Count = 1024
+    overlay: Literal["crop", "drop", "keep"] = "crop"
+    limit: Count | None = None
+
+
+class EvalQuick(Section):
+    """The first rows of eval_osv, small enough to score every checkpoint."""
+
+    rows: Count = 300
+
+
+class EvalPano(Section):
+    """Panoramas, cut into views."""
+
+    rows: Count = 500
+    views: Literal[1, 3] = 3
+    seed: int = 42
+    limit: Count | None = None
+
+
+class EvalPhotos(Section):
+    """The user's own geotagged photos; unset means the split is skipped."""
+
+    folder: Path | None = None
+    manifest: Path | None = None
+    max_edge_px: Count = 1024
+    limit: Count | None = None
+
+
+class Task(Section):
+    """What the model is asked, how large the photo it sees is, and what a good answer earns."""
+
+    prompt: Literal["expert", "short"] = "expert"
+    reward: str = "geoguessr"
+    min_cells: Cells = 256
+    """Lower bound of the photo in 32 x 32 px cells (one cell is one visual token)."""
+    max_cells: Cells = 1024
+    max_completion_length: Count = 512
+    """Completion limit in tokens, the same in filtering, training and evaluation."""
+
+
+class BaseModelSection(Section):
+    """The published model, or the tiny one that the demo builds."""
+
+    source: Literal["hub", "local", "tiny"] = "hub"
+    repo: str = "Qwen/Qwen3-VL-4B-Instruct"
+    revision: str = "main"
+    local_dir: Path | None = None
+    hidden_size: Count = 128
+    layers: Count = 4
+    vision_hidden_size: Count = 96
+    vision_layers: Count = 3
+    vocab_size: Count = 700
+    seed: int = 0
+
+
+class WarmStart(Section):
+    """The supervised warm-up before RL; `none` passes the base model through."""
+
+    mode: Literal["none", "sft"] = "none"
+    scenes: Count = 4000
+    steps: Count = 600
+    batch_size: Count = 16
+    muon_learning_rate: float = 0.02
+    adamw_learning_rate: float = 2e-3
+    lookalike_share: Share = 0.0
+    """How often a caption of a biased country names its look-alike instead (the planted bias)."""
+    seed: int = 0
+
+
+class Evaluate(Section):
+    """How base_metrics and rl_metrics ask the model."""
+
+    samples: Annotated[int, Field(ge=0)] = 1
+    """Sampled completions per row beside the greedy one; 0 turns sampling off."""
+    temperature: float = 1.0
+    top_p: Share = 1.0
+    controls: bool = True
+    resamples: Count = 10_000
+    seed: int = 42
+
+
+class Learnable(Section):
+    """Which rows GRPO can learn from (SPEC section 7)."""
+
+    rows: Count = 8000
+    cap_per_country: Count = 200
+    completions: Count = 4
+    std_threshold: float = 0.08
+    fallback_std_threshold: float = 0.05
+    fallback_below: Annotated[int, Field(ge=0)] = 1500
+    share_of_rest: Share = 0.2
+    min_rows: Count = 3000
+    max_rows: Count = 5000
+    max_country_share: Share = 0.15
+    seed: int = 42
+
+
+class Smoke(Section):
+    """Twenty GRPO steps before the long run."""
+
+    steps: Count = 20
+    min_format_rate: Share = 0.5
+    format_after_step: Count = 10
+    max_mean_logprob_gap: float | None = None
+    """Limit of mean |log-probability difference|; unset takes the limit of the dtype."""
+
+
+class Lora(Section):
+    """The adapter. `exclude` keeps it off the vision tower."""
+
+    r: Count = 32
+    alpha: Count = 64
+    dropout: Share = 0.0
+    targets: tuple[str, ...] = (
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj",
+    )  # fmt: skip
+    exclude: str = ".*visual.*"
+
+
+class Train(Section):
+    """The GRPO run (SPEC section 8)."""
+
+    lora: Lora = Lora()
+    learning_rate: float = 1e-5
+    lr_scheduler: Literal["constant_with_warmup", "linear", "cosine"] = "constant_with_warmup"
+    warmup_steps: Annotated[int, Field(ge=0)] = 20
+    adam_beta2: float = 0.999
+    max_grad_norm: float = 0.2
+    per_device_train_batch_size: Count = 8
+    gradient_accumulation_steps: Count = 4
+    num_generations: Count = 8
+    generation_batch_size: Count = 64
+    temperature: float = 1.0
+    top_p: Share = 1.0
+    loss_type: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = "dapo"
+    beta: Annotated[float, Field(ge=0.0)] = 0.0
+    epsilon: float = 0.2
+    epsilon_high: float = 0.28
+    scale_rewards: Literal["group", "batch", "none"] = "group"
+    mask_truncated_completions: bool = True
+    max_steps: Count = 1200
+    save_steps: Count = 200
+    keep_checkpoints: Count = 3
+    dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    attention: Literal["flash_attention_2", "sdpa"] = "flash_attention_2"
+    shuffle_rewards: bool = False
+    """Control: hands every reward to a random row, so that a real gain must vanish."""
+    seed: int = 42
+
+
+class CheckpointMetrics(Section):
+    """How the best checkpoint is chosen on eval_quick."""
+
+    criterion: Literal["mean_reward", "mean_geoscore", "country_acc"] = "mean_reward"
+    decoding: Literal["greedy", "sampled"] = "greedy"
+
+
+class Report(Section):
+    """What the report shows."""
+
+    examples: Count = 5
+    title: str = "Where was this photo taken?"
+
+
+class Merge(Section):
+    """The merged model and where it may be pushed."""
+
+    dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    verify_rows: Count = 8
+    push_to: str | None = None
+    """Hub repository that `merged_model` may push to; unset never pushes."""
+
+
+class Runtime(Section):
+    """What cannot change a result; part of no recipe."""
+
+    backend: Literal["transformers", "vllm"] = "transformers"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    eval_batch_size: Count = 64
+    workers: Count = 2
+    """Processes that draw, extract and convert images."""
+    vllm_memory_share: Share = 0.35
+    vllm_max_model_length: Count = 4096
+    gpu_dollars_per_hour: float = 0.79
+    budget_hours: float = 8.0
+    grace_seconds: float = 90.0
+    """Time a worker has to save a checkpoint after SIGINT before it is killed."""
+    tracker: Literal["auto", "wandb", "tensorboard", "none"] = "auto"
+
+
+class Settings(Section):
+    """A whole profile."""
+
+    name: str
+    osv_zips: OsvZips = OsvZips()
+    pano_source: PanoSource = PanoSource()
+    train_pool: TrainPool = TrainPool()
+    eval_osv: EvalOsv = EvalOsv()
+    eval_quick: EvalQuick = EvalQuick()
+    eval_pano: EvalPano = EvalPano()
+    eval_photos: EvalPhotos = EvalPhotos()
+    task: Task = Task()
+    base_model: BaseModelSection = BaseModelSection()
+    warm_start: WarmStart = WarmStart()
+    evaluate: Evaluate = Evaluate()
+    learnable: Learnable = Learnable()
+    smoke: Smoke = Smoke()
+    train: Train = Train()
+    checkpoint_metrics: CheckpointMetrics = CheckpointMetrics()
+    report: Report = Report()
+    merge: Merge = Merge()
+    runtime: Runtime = Runtime()

@@ -1,0 +1,19 @@
+"""Fixtures that every layer's tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real photos that tests may read but the repository does not hold."""
+    folder = Path(os.environ.get("GEO_TEST_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no real photos: {folder} is absent (set GEO_TEST_DATA to a folder that has them)")
+    return folder
