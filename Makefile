@@ -1,0 +1,30 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3.11
+BIN := .venv/bin
+export DAGSTER_DISABLE_TELEMETRY := yes
+
+.PHONY: demo test test-all lint ui clean
+
+demo: .venv/ready
+	$(BIN)/dagster asset materialize -m geo_assets.definitions --select '*'
+	@echo "Report: $(or $(GEO_HOME),artifacts)/report/latest/report.html"
+
+test: .venv/ready
+	$(BIN)/pytest -m "not slow and not graph"
+
+test-all: .venv/ready
+	$(BIN)/pytest
+
+lint: .venv/ready
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+ui: .venv/ready
+	$(BIN)/dagster dev -h 127.0.0.1
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,demo-page]'
+	touch $@
+
+clean:
+	rm -rf .venv artifacts .dagster

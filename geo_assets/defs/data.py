@@ -1,0 +1,148 @@
+"""The sets: `train_pool` and the evaluation splits, with the checks that nothing leaks between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from dagster import AssetCheckResult, AssetChecksDefinition, asset_check
+
+from geo_assets.defs.asset import Check, Outcome, Whole, find_whole, geo_asset
+from geo_assets.defs.previews import describe_set
+from geo_assets.errors import GeoAssetsError
+from geo_assets.graph import EVAL_SPLITS
+from geo_assets.workers.harness import Job
+
+MIN_LABEL_AGREEMENT = 0.97
+MIN_TRAIN_DISTANCE_KM = 1.0
+
+
+def _build_train_pool(job: Job) -> None:
+    from geo_assets.osv import sets
+
+    sets.build_train_pool(job.upstream["osv_zips"], job.out, job.settings.train_pool, job.runtime.workers)
+
+
+def _build_eval_osv(job: Job) -> None:
+    from geo_assets.osv import sets
+
+    sets.build_eval_osv(job.upstream["osv_zips"], job.out, job.settings.eval_osv, job.runtime.workers)
+
+
+def _build_eval_quick(job: Job) -> None:
+    from geo_assets.osv import sets
+
+    sets.build_eval_quick(job.upstream["eval_osv"], job.out, job.settings.eval_quick)
+
+
+def _build_eval_pano(job: Job) -> None:
+    from geo_assets.osv import sets
+
+    sets.build_eval_pano(job.upstream["pano_source"], job.out, job.settings.eval_pano)
+
+
+def _build_eval_photos(job: Job) -> None:
+    from geo_assets.osv import sets
+
+    sets.build_eval_photos(job.out, job.settings.eval_photos)
+
+
+def _within_cap(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
+
+    cap = whole.settings.train_pool.cap_per_country
+    counts = sets.read_set(whole.path)["country_iso2"].value_counts(sort=True)
+    above = {country: n for country, n in counts.rows() if n > cap}
+    return Outcome(not above, f"{len(above)} of {counts.height} countries above the cap of {cap}", above)
+
+
+def _files_decode(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
+
+    broken = sets.undecodable_images(whole.path)
+    n = sets.read_set(whole.path).height
+    return Outcome(not broken, f"{len(broken)} of {n} photos do not decode", {"first": broken[:5]})
+
+
+def _labels_agree(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
+
+    share = sets.label_agreement(sets.read_set(whole.path))
+    return Outcome(
+        share >= MIN_LABEL_AGREEMENT,
+        f"the nearest place lies in the labelled country for {share:.1%} of the rows "
+        f"(at least {MIN_LABEL_AGREEMENT:.0%} expected)",
+        {"share": share},
+    )
+
+
+def _leaks(split: str) -> AssetChecksDefinition:
+    """Nothing of `split` may be in train_pool. Runs apart, because the split does not depend on the pool."""
+
+    @asset_check(
+        asset=split,
+        name="nothing_shared_with_train_pool",
+        additional_deps=["train_pool"],
+        blocking=True,
+        description="No id, sequence, byte-identical or near-identical photo is in train_pool too.",
+    )
+    def check() -> AssetCheckResult:
+        from geo_assets.osv import leaks
+
+        shared = leaks.shared_with_pool(find_whole(split).path, find_whole("train_pool").path)
+        found = {kind: len(ids) for kind, ids in shared.items()}
+        return AssetCheckResult(
+            passed=not any(found.values()),
+            description=", ".join(f"{kind}: {n}" for kind, n in found.items()),
+            metadata={kind: ids[:5] for kind, ids in shared.items() if ids},
+        )
+
+    return check
+
+
+def _distance(split: str) -> AssetChecksDefinition:
+    @asset_check(
+        asset=split,
+        name="far_from_train_pool",
+        additional_deps=["train_pool"],
+        description="The nearest training photo is at least 1 km away; nearer ones are counted.",
+    )
+    def check() -> AssetCheckResult:
+        from dagster import AssetCheckSeverity
+
+        from geo_assets.osv import leaks
+
+        near_km = leaks.nearest_train_km(find_whole(split).path, find_whole("train_pool").path)
+        n_near = sum(d_km < MIN_TRAIN_DISTANCE_KM for d_km in near_km)
+        return AssetCheckResult(
+            passed=n_near == 0,
+            severity=AssetCheckSeverity.WARN,
+            description=f"{n_near} of {len(near_km)} photos lie within {MIN_TRAIN_DISTANCE_KM:g} km of a training photo",
+            metadata={"n_near": n_near, "n": len(near_km)},
+        )
+
+    return check
+
+
+def _set(name: str, **arguments: Any) -> Any:
+    describe: Any = partial(describe_set, name)
+    return geo_asset(name, describe=describe, **arguments)
+
+
+train_pool = _set(
+    "train_pool",
+    build=_build_train_pool,
+    checks=(
+        Check("within_cap", "No country has more rows than the cap.", _within_cap),
+        Check("photos_decode", "Every photo exists and decodes.", _files_decode),
+        Check("labels_agree", "Coordinates agree with the country label.", _labels_agree, blocking=False),
+    ),
+)
+eval_osv = _set("eval_osv", build=_build_eval_osv)
+eval_quick = _set("eval_quick", build=_build_eval_quick)
+eval_pano = _set("eval_pano", build=_build_eval_pano)
+eval_photos = _set("eval_photos", build=_build_eval_photos)
+
+ASSETS = (train_pool, eval_osv, eval_quick, eval_pano, eval_photos)
+CHECKS = tuple(make(split) for split in EVAL_SPLITS for make in (_leaks, _distance))

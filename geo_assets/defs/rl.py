@@ -1,0 +1,139 @@
+"""Reinforcement learning: `train_learnable`, `smoke_test`, `lora_checkpoints`, and their checks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from dagster import MetadataValue
+
+from geo_assets.defs import metadata
+from geo_assets.defs.asset import Check, Outcome, Whole, geo_asset
+from geo_assets.defs.previews import describe_set, read_lines
+from geo_assets.report import previews
+from geo_assets.task import collapse
+
+
+def _size_in_range(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
+
+    n = sets.read_set(whole.path).height
+    wanted = whole.settings.learnable
+    return Outcome(
+        wanted.min_rows <= n <= wanted.max_rows,
+        f"{n} learnable rows; {wanted.min_rows} to {wanted.max_rows} are wanted. Fewer: raise learnable.rows or "
+        "lower learnable.std_threshold; more: lower learnable.rows",
+        {"rows": n},
+    )
+
+
+def _no_dominant_country(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
+
+    counts = sets.read_set(whole.path)["country_iso2"].value_counts(sort=True).rows()
+    n = sum(count for _, count in counts)
+    country, largest = counts[0] if counts else ("none", 0)
+    limit = whole.settings.learnable.max_country_share
+    share = largest / n if n else 1.0
+    return Outcome(share <= limit, f"{country} has {share:.1%} of the rows (limit {limit:.0%})", {"share": share})
+
+
+def _reward_withstands_attacks(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
+    from geo_assets.task import attacks
+
+    name = whole.settings.task.reward
+    pool = sets.read_set(whole.upstream["train_pool"])
+    gold = pool.select("latitude", "longitude", "country_iso2").rows(named=True)
+    outcome = attacks.run_attacks(gold, rewards=[name])
+    return Outcome(outcome.passed, outcome.message, {"attacks": metadata.table(outcome.rows)})
+
+
+def _smoke(whole: Whole) -> Mapping[str, Any]:
+    return json.loads((whole.path / "smoke.json").read_text(encoding="utf-8"))
+
+
+def _format_rate(whole: Whole) -> Outcome:
+    rate, least = _smoke(whole)["format_rate"], whole.settings.smoke.min_format_rate
+    after = whole.settings.smoke.format_after_step
+    return Outcome(rate >= least, f"format rate {rate:.2f} after step {after} (at least {least:g})", {"rate": rate})
+
+
+def _language_model_only(whole: Whole) -> Outcome:
+    n = _smoke(whole)["lora_modules_in_vision_tower"]
+    return Outcome(n == 0, f"{n} LoRA modules in the vision tower", {"n": n})
+
+
+def _log_probabilities_agree(whole: Whole) -> Outcome:
+    audit = _smoke(whole)["audit"]
+    return Outcome(audit["passed"], audit["message"], audit)
+
+
+def _finite_losses(whole: Whole) -> Outcome:
+    records = read_lines(whole.path / "log_history.jsonl")
+    bad = [r["step"] for r in records if not math.isfinite(r.get("loss", 0.0))]
+    return Outcome(not bad, f"{len(bad)} of {len(records)} logged losses are not finite", {"steps": bad[:20]})
+
+
+def _no_collapse(whole: Whole) -> Outcome:
+    verdict = collapse.watch(read_lines(whole.path / "samples.jsonl"))
+    return Outcome(verdict.passed, verdict.message, verdict.figures)
+
+
+def _describe_learnable(whole: Whole) -> Mapping[str, Any]:
+    stats = json.loads((whole.path / "filter_stats.json").read_text(encoding="utf-8"))
+    return {**describe_set("train_learnable", whole), "filter": stats}
+
+
+def _describe_run(whole: Whole) -> Mapping[str, Any]:
+    records = read_lines(whole.path / "log_history.jsonl")
+    samples = read_lines(whole.path / "samples.jsonl")
+    curves = {"reward": "reward", "format": "rewards/format_reward/mean", "country": "rewards/country_reward/mean"}
+    figures: dict[str, Any] = {
+        f"{name}_curve": MetadataValue.md(previews.sparkline([r[key] for r in records if key in r], name))
+        for name, key in curves.items()
+    }
+    figures["samples"] = MetadataValue.md(previews.completions_table(samples[-8:]))
+    if records:
+        figures["last_reward"] = records[-1].get("reward")
+    return figures
+
+
+_GROUP_CHECKS = (
+    Check("size_in_range", "The number of rows is one that GRPO can work with.", _size_in_range),
+    Check("no_dominant_country", "No country holds more than 15% of the rows.", _no_dominant_country),
+    Check(
+        "reward_withstands_attacks",
+        "No canned policy without a look at the photo beats the honest baseline of the same knowledge.",
+        _reward_withstands_attacks,
+    ),
+)
+
+_learnable_page: Any = partial(_describe_learnable)
+train_learnable = geo_asset("train_learnable", describe=_learnable_page, checks=_GROUP_CHECKS)
+smoke_test = geo_asset(
+    "smoke_test",
+    describe=_describe_run,
+    checks=(
+        Check("format_rate", "Answers keep their form after step 10.", _format_rate),
+        Check("language_model_only", "No LoRA module lies in the vision tower.", _language_model_only),
+        Check(
+            "log_probabilities_agree",
+            "Rollout and trainer give the same tokens the same log-probability.",
+            _log_probabilities_agree,
+        ),
+    ),
+)
+lora_checkpoints = geo_asset(
+    "lora_checkpoints",
+    describe=_describe_run,
+    checks=(
+        Check("finite_losses", "Every logged loss is finite.", _finite_losses),
+        Check("no_collapse", "The answers have not collapsed to a few countries or one point.", _no_collapse),
+    ),
+)
+
+ASSETS = (train_learnable, smoke_test, lora_checkpoints)
