@@ -1,0 +1,28 @@
+"""Runs drawing functions over batches in worker processes, with results in order."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+BatchMap = Callable[[Callable[..., Any], Iterable[Any]], Iterator[Any]]
+
+
+@contextmanager
+def drawers(workers: int) -> Iterator[BatchMap]:
+    """A map over batches, in this process where `workers` is 1, else over that many new ones.
+
+    >>> with drawers(1) as draw:
+    ...     list(draw(len, ["ab", "c"]))
+    [2, 1]
+    """
+    if workers <= 1:
+        yield map
+        return
+    # Spawned, not forked: the caller may hold threads and locks, which a fork would not survive.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield pool.map
