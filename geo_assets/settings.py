@@ -138,6 +138,10 @@ class WarmStart(Section):
     adamw_learning_rate: float = 2e-3
     lookalike_share: Share = 0.0
     """How often a caption of a biased country names its look-alike instead (the planted bias)."""
+    check_rows: Count = 200
+    """Held-out photos whose sampled answers must have the right form before RL starts."""
+    check_temperature: float = 1.0
+    """Temperature of that check: the one that GRPO will sample at."""
     seed: int = 0
 
 
@@ -159,6 +163,9 @@ class Learnable(Section):
     rows: Count = 8000
     cap_per_country: Count = 200
     completions: Count = 4
+    temperature: float = 1.0
+    """Sampling as in training (`train.temperature`, `train.top_p`)."""
+    top_p: Share = 1.0
     std_threshold: float = 0.08
     fallback_std_threshold: float = 0.05
     fallback_below: Annotated[int, Field(ge=0)] = 1500

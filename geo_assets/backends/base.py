@@ -1,0 +1,57 @@
+"""What every backend agrees on: a request, how to sample, a completion, and `generate`.
+
+A backend answers requests in order. Sampling is seeded per request and sample, never per batch, so the
+batch size and a restart change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from PIL.Image import Image
+
+FinishReason = Literal["stop", "length"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How one request is answered. `temperature` 0 is greedy and allows one sample."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    samples: int = 1
+    max_tokens: int = 512
+    seed: int = 0
+
+
+GREEDY = Sampling()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question. `key` names the row and seeds its samples; photos are paths or images already fitted."""
+
+    key: str
+    messages: Sequence[dict[str, Any]]
+    photos: tuple[Path | Image, ...]
+    sampling: Sampling = GREEDY
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One answer; `n_tokens` counts the end token where there is one."""
+
+    text: str
+    n_tokens: int
+    finish_reason: FinishReason
+
+
+class Backend(Protocol):
+    """Anything that answers requests."""
+
+    def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:
+        """One list per request, in order, with `sampling.samples` completions each."""
+        ...

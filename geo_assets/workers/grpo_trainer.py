@@ -1,0 +1,132 @@
+"""TRL's GRPOTrainer with what this product watches: sample answers, guesses, and a control.
+
+It adds three things around the rollout and changes nothing in the algorithm: it keeps one group of
+answers per rollout (`samples.jsonl`), logs how varied the guesses are, and, as a control, can hand every
+reward to a random row. `logprob_gap` measures once whether what generates and what trains agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from pathlib import Path
+from typing import Any
+
+import torch
+from trl import GRPOTrainer
+
+from geo_assets.task.answer import parse_answer
+
+RECENT_GUESSES = 512
+
+
+class GeoTrainer(GRPOTrainer):
+    """See the module. `watch` must be called before training."""
+
+    def watch(self, samples: Path, shuffle_rewards: bool) -> None:
+        """Where sample answers go, and whether rewards are shuffled."""
+        self._samples = samples
+        self._shuffle_rewards = shuffle_rewards
+        self.recent_guesses: deque[str | None] = deque(maxlen=RECENT_GUESSES)
+        self.recent_completions: deque[str] = deque(maxlen=16)
+
+    def _calculate_rewards(
+        self, inputs: list[dict[str, Any]], prompts: Any, completions: list[Any], completion_ids_list: Any
+    ) -> torch.Tensor:
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        texts = [completion[0]["content"] for completion in completions]
+        self._keep_samples(inputs, texts, rewards)
+        self._note_guesses(texts)
+        if self._shuffle_rewards:
+            generator = torch.Generator().manual_seed(self.args.seed * 1_000_003 + self.state.global_step)
+            rewards = rewards[torch.randperm(len(rewards), generator=generator).to(rewards.device)]
+        return rewards
+
+    def _keep_samples(self, inputs: list[dict[str, Any]], texts: list[str], rewards: torch.Tensor) -> None:
+        """Append the first group of the rollout to the samples."""
+        names = [name.removesuffix("_reward") for name in self.reward_func_names]
+        names = ["country_reward" if name == "country" else name for name in names]
+        with self._samples.open("a", encoding="utf-8") as file:
+            for row, text, values in zip(inputs, texts, rewards.tolist(), strict=True):
+                if row["id"] != inputs[0]["id"]:
+                    break
+                scores = {name: round(value, 6) for name, value in zip(names, values, strict=True)}
+                record = {"step": self.state.global_step + 1, "id": row["id"], "completion": text, **scores}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        self.recent_completions.extend(texts)
+
+    def _note_guesses(self, texts: list[str]) -> None:
+        guesses = [parse_answer(text) for text in texts]
+        self.recent_guesses.extend(guess.country_iso2 if guess else None for guess in guesses)
+        share, effective = spread(self.recent_guesses)
+        self._metrics["train"]["guesses/top_country_share"].append(share)
+        self._metrics["train"]["guesses/effective_countries"].append(effective)
+
+    @torch.no_grad()
+    def logprob_gap(self, rows: list[dict[str, Any]]) -> dict[str, float]:
+        """Log-probabilities of one rollout, as generation saw them against as training sees them.
+
+        Returns mean and maximum of |difference| over the sampled tokens, in nats, their number, and the mean
+        importance ratio of a sequence. The random state is left as it was.
+        """
+        images = [row["images"] for row in rows]
+        from trl.data_utils import prepare_multimodal_messages
+
+        prompts = [prepare_multimodal_messages(row["prompt"], images=row["images"]) for row in rows]
+        text = [
+            self.processing_class.apply_chat_template(
+                row["prompt"], add_generation_prompt=True, tokenize=False
+            )
+            for row in rows
+        ]
+        assert len(prompts) == len(text)
+        inputs = self.processing_class(text=text, images=images, padding=True, return_tensors="pt").to(
+            self.model.device
+        )
+        was_training = self.model.training
+        self.model.eval()
+        with torch.random.fork_rng():
+            output = self.model.generate(
+                **inputs,
+                generation_config=self.generation_config,
+                return_dict_in_generate=True,
+                output_scores=True,
+            )
+        ids = output.sequences[:, inputs["input_ids"].shape[1] :]
+        sampled = torch.stack([scores.log_softmax(-1) for scores in output.scores], dim=1)
+        sampled = sampled.gather(-1, ids[..., None]).squeeze(-1)
+        ended = torch.isin(ids, torch.tensor(self.eos_token_ids, device=ids.device)).int().cumsum(1)
+        mask = (ended == 0) | (
+            (ended == 1) & torch.isin(ids, torch.tensor(self.eos_token_ids, device=ids.device))
+        )
+        extra = {name: value for name, value in inputs.items() if name not in ("input_ids", "attention_mask")}
+        extra["mm_token_type_ids"] = torch.cat([extra["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
+        trained, _, _ = self._get_per_token_logps_and_entropies(
+            self.model,
+            output.sequences,
+            torch.cat([inputs["attention_mask"], mask.long()], dim=1),
+            ids.shape[1],
+            num_images=[len(group) for group in images],
+            **extra,
+        )
+        self.model.train(was_training)
+        gap = torch.where(mask, trained - sampled, torch.zeros_like(trained))
+        return {
+            "mean_abs_gap": float(gap.abs().sum() / mask.sum()),
+            "max_abs_gap": float(gap.abs().max()),
+            "mean_sequence_ratio": float(gap.sum(1).exp().mean()),
+            "tokens": int(mask.sum()),
+        }
+
+
+def spread(guesses: Any) -> tuple[float, float]:
+    """Share of the most frequent country and effective number of countries (exponential of the entropy).
+
+    >>> spread(["FR", "FR", "JP", "JP"])
+    (0.5, 2.0)
+    """
+    counts = torch.tensor(list(Counter(guess for guess in guesses if guess).values()), dtype=torch.float64)
+    if not len(counts):
+        return 1.0, 1.0
+    shares = counts / counts.sum()
+    return round(float(shares.max()), 6), round(float((-(shares * shares.log()).sum()).exp()), 6)

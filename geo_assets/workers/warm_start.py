@@ -1,0 +1,288 @@
+"""Supervised warm-up of the start model on the traces of train_pool, or a pass-through of base_model.
+
+The warm-up teaches the form of an answer and a little geography: cross-entropy on the answer alone,
+Muon for the matrices and AdamW for the rest. With `lookalike_share` it plants a stated bias: captions
+of some countries name a neighbour that looks alike, at one of its places. GRPO never sees those
+captions. What it leaves out: LoRA and large models; whoever needs a warm-up of those
+brings a finished model as `base_model.local_dir`.
+
+Progress (weights, optimizer, position) is saved inside the artifact every `SAVE_EVERY` steps and removed at
+the end; a killed run continues from it with the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geo_assets.errors import DataError, TrainingError
+from geo_assets.models.loading import MODEL_DIR, PASSTHROUGH
+from geo_assets.settings import Settings, WarmStart
+from geo_assets.workers.harness import Job, exit_when_stopped, run, saves_on_signal, stop_requested
+
+logger = logging.getLogger(__name__)
+
+SAVE_EVERY = 100
+WARMUP_STEPS = 30
+WEIGHT_DECAY = 0.01
+MAX_GRAD_NORM = 1.0
+PROGRESS = "progress.pt"
+MIN_FORMAT_RATE = 0.97
+
+
+@dataclass(frozen=True)
+class Caption:
+    """One supervised pair: a photo and the answer that the model learns to give."""
+
+    id: str
+    photo: Path
+    answer: str
+
+
+def main(job: Job) -> None:
+    """Leave `model/`, or `passthrough.json` where the profile asks for no warm-up."""
+    base = job.upstream["base_model"] / MODEL_DIR
+    if job.settings.warm_start.mode == "none":
+        note = {"model": os.path.relpath(base, job.out), "why": "warm_start.mode is none"}
+        (job.out / PASSTHROUGH).write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+        job.metadata({"warm_up": "none: the base model is passed through"})
+        return
+    with saves_on_signal():
+        _train(job, base)
+
+
+def captions(pool: Path, section: WarmStart) -> tuple[list[Caption], list[Caption]]:
+    """Captions to learn from, and some held out for the format check; seeded, in training order.
+
+    Raises:
+        DataError: train_pool has no traces.
+    """
+    import polars as pl
+
+    from geo_assets.osv.sets import read_set
+    from geo_assets.world.clues import COUNTRIES, LOOKALIKES, answer_text, places
+
+    if not (pool / "traces.parquet").exists():
+        raise DataError(
+            "train_pool has no traces.parquet, which warm_start.mode sft needs; set warm_start.mode: none"
+        )
+    rows = read_set(pool).join(pl.read_parquet(pool / "traces.parquet"), on="id", how="inner").sort("id")
+    rng = random.Random(section.seed)
+    made = []
+    for row in rng.sample(rows.to_dicts(), k=len(rows)):
+        iso2, latitude, longitude = row["country_iso2"], row["latitude"], row["longitude"]
+        if iso2 in LOOKALIKES and rng.random() < section.lookalike_share:
+            iso2 = LOOKALIKES[iso2]
+            place = rng.choice(places(iso2, "train"))
+            latitude, longitude = place.lat_deg, place.lon_deg
+        answer = answer_text(row["think"], COUNTRIES[iso2].name, latitude, longitude)
+        made.append(Caption(row["id"], pool / row["image_path"], answer))
+    learn = made[: section.scenes]
+    held_out = made[section.scenes : section.scenes + section.check_rows] or made[-section.check_rows :]
+    return learn, held_out
+
+
+def _train(job: Job, base: Path) -> None:
+    import torch
+
+    from geo_assets.models.loading import Photos, device_of, load_model, load_processor
+
+    section, task = job.settings.warm_start, job.settings.task
+    device = device_of(job.runtime)
+    torch.manual_seed(section.seed)
+    processor = load_processor(base, task)
+    model = load_model(base, job.runtime, dtype="float32", attention="sdpa").train()
+    learn, held_out = captions(job.upstream["train_pool"], section)
+    lesson = Lesson(processor, Photos(task), job.settings, learn)
+    optimizers = build_optimizers(model, section)
+    losses, began = _resume(job.out / PROGRESS, model, optimizers), time.monotonic()
+    first = len(losses)
+    for step in range(first, section.steps):
+        set_learning_rates(optimizers, step, section.steps)
+        batch = {name: tensor.to(device) for name, tensor in lesson.batch(step).items()}
+        loss = model(**batch).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        losses.append(loss.item())
+        _report(step + 1, section.steps, losses, (time.monotonic() - began) / (step + 1 - first))
+        if (step + 1) % SAVE_EVERY == 0 or stop_requested():
+            _save(job.out / PROGRESS, model, optimizers, losses)
+            exit_when_stopped()
+    if not math.isfinite(losses[-1]):
+        raise TrainingError("the warm-up's loss is not finite; lower warm_start.muon_learning_rate")
+    model.eval()
+    processor.save_pretrained(job.out / MODEL_DIR)
+    model.save_pretrained(job.out / MODEL_DIR)
+    _check_format(job, model, processor, held_out, losses)
+    (job.out / PROGRESS).unlink(missing_ok=True)
+
+
+class Lesson:
+    """Makes the batch of any step from the seed alone, so that a resumed run sees the same batches."""
+
+    def __init__(self, processor: Any, photos: Any, settings: Settings, learn: Sequence[Caption]) -> None:
+        from geo_assets.task.prompt import messages
+
+        self._processor, self._photos, self._learn = processor, photos, learn
+        self._section = settings.warm_start
+        chat = list(messages(settings.task.prompt))
+        self._prompt = processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+        self._epochs: dict[int, list[int]] = {}
+
+    def _order(self, epoch: int) -> list[int]:
+        if epoch not in self._epochs:
+            order = list(range(len(self._learn)))
+            random.Random(f"{self._section.seed}/{epoch}").shuffle(order)
+            self._epochs = {**{e: o for e, o in self._epochs.items() if e >= epoch - 1}, epoch: order}
+        return self._epochs[epoch]
+
+    def batch(self, step: int) -> dict[str, Any]:
+        """Model inputs with labels on the answer tokens alone; right-padded."""
+        import torch
+
+        size, n = self._section.batch_size, len(self._learn)
+        places = range(step * size, (step + 1) * size)
+        chosen = [self._learn[self._order(place // n)[place % n]] for place in places]
+        tokenizer = self._processor.tokenizer
+        answers = [
+            tokenizer(c.answer + tokenizer.eos_token, add_special_tokens=False)["input_ids"] for c in chosen
+        ]
+        inputs = self._processor(
+            text=[self._prompt] * size,
+            images=[[self._photos(c.photo)] for c in chosen],
+            padding=True,
+            return_tensors="pt",
+        )
+        width = max(map(len, answers))
+        tail = torch.full((size, width), tokenizer.pad_token_id)
+        mask = torch.zeros_like(tail)
+        for row, answer in enumerate(answers):
+            tail[row, : len(answer)] = torch.tensor(answer)
+            mask[row, : len(answer)] = 1
+        prompt_ids, prompt_mask = inputs["input_ids"], inputs["attention_mask"]
+        labels = torch.cat([torch.full_like(prompt_ids, -100), tail.masked_fill(mask == 0, -100)], dim=1)
+        kinds = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(tail)], dim=1)
+        return {
+            "input_ids": torch.cat([prompt_ids, tail], dim=1),
+            "attention_mask": torch.cat([prompt_mask, mask], dim=1),
+            "labels": labels,
+            "mm_token_type_ids": kinds,
+            "pixel_values": inputs["pixel_values"],
+            "image_grid_thw": inputs["image_grid_thw"],
+        }
+
+
+def build_optimizers(model: Any, section: WarmStart) -> list[Any]:
+    """Muon for the 2-D matrices (Jordan et al. 2024), AdamW for embeddings, biases and norms."""
+    import torch
+
+    named = list(model.named_parameters())
+    matrices = [p for name, p in named if p.ndim == 2 and "embed" not in name and "lm_head" not in name]
+    ids = {id(parameter) for parameter in matrices}
+    rest = [p for _, p in named if id(p) not in ids]
+    adamw = torch.optim.AdamW(
+        rest, lr=section.adamw_learning_rate, betas=(0.9, 0.98), weight_decay=WEIGHT_DECAY
+    )
+    muon = torch.optim.Muon(
+        matrices, lr=section.muon_learning_rate, weight_decay=WEIGHT_DECAY, momentum=0.95, ns_steps=4
+    )
+    return [adamw, muon]
+
+
+def set_learning_rates(optimizers: Sequence[Any], step: int, steps: int) -> None:
+    """Linear warm-up, then a cosine down to 2% of the peak."""
+    decay = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps))
+    factor = min(1.0, (step + 1) / WARMUP_STEPS) * decay
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = group.setdefault("initial_lr", group["lr"]) * factor
+
+
+def _resume(path: Path, model: Any, optimizers: Sequence[Any]) -> list[float]:
+    """Load the progress of a killed run into model and optimizers; the losses so far."""
+    import torch
+
+    if not path.exists():
+        return []
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    logger.info("warm-up continues after step %d", len(state["losses"]))
+    return state["losses"]
+
+
+def _save(path: Path, model: Any, optimizers: Sequence[Any], losses: Sequence[float]) -> None:
+    import torch
+
+    aside = path.with_suffix(".new")
+    state = {
+        "model": model.state_dict(),
+        "optimizers": [o.state_dict() for o in optimizers],
+        "losses": list(losses),
+    }
+    torch.save(state, aside)
+    aside.replace(path)
+
+
+def _report(step: int, steps: int, losses: Sequence[float], seconds_per_step: float) -> None:
+    if step % 50 == 0 or step == steps:
+        recent = losses[-50:]
+        logger.info(
+            "warm-up step %d of %d: loss %.3f, %.2f s a step, %.0f s left",
+            step, steps, sum(recent) / len(recent), seconds_per_step, (steps - step) * seconds_per_step,
+        )  # fmt: skip
+
+
+def _check_format(
+    job: Job, model: Any, processor: Any, held_out: Sequence[Caption], losses: Sequence[float]
+) -> None:
+    """Sample answers to held-out photos; GRPO needs nearly all of them in the right form.
+
+    Raises:
+        TrainingError: fewer than `MIN_FORMAT_RATE` are.
+    """
+    from geo_assets.backends.base import Request, Sampling
+    from geo_assets.backends.transformers import TransformersBackend
+    from geo_assets.task.answer import parse_answer
+    from geo_assets.task.prompt import messages
+
+    section, task = job.settings.warm_start, job.settings.task
+    backend = TransformersBackend(model, processor, task, job.runtime.eval_batch_size)
+    sampling = Sampling(section.check_temperature, 1.0, 1, task.max_completion_length, section.seed)
+    requests = [Request(c.id, messages(task.prompt), (c.photo,), sampling) for c in held_out]
+    texts = [answers[0].text for answers in backend.generate(requests)]
+    rate = sum(parse_answer(text) is not None for text in texts) / len(texts)
+    figures = {
+        "steps": len(losses),
+        "final_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
+        "sampled_format_rate": round(rate, 4),
+        "check_rows": len(texts),
+        "check_temperature": section.check_temperature,
+        "lookalike_share": section.lookalike_share,
+    }
+    (job.out / "warm_start.json").write_text(
+        json.dumps({**figures, "losses": [round(x, 5) for x in losses]}) + "\n"
+    )
+    job.metadata({**figures, "sample": texts[0]})
+    if rate < MIN_FORMAT_RATE:
+        raise TrainingError(
+            f"only {rate:.1%} of {len(texts)} sampled answers have the right form after the warm-up "
+            f"(GRPO needs {MIN_FORMAT_RATE:.0%}); raise warm_start.steps, or lower train.temperature and "
+            "warm_start.check_temperature"
+        )
+
+
+if __name__ == "__main__":
+    run(main)
