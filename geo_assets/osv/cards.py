@@ -1,0 +1,103 @@
+"""The papers of a set: `data_card.md`, `ATTRIBUTION.csv` and `dropped.json`.
+
+The licence of the photos asks for a name and a link per photo; a reader asks what was left out and why. All
+three depend on the data alone, not on when or how fast it was built.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from geo_assets.osv.folder import SetStats
+
+ATTRIBUTION_COLUMNS = ("id", "licence", "attribution", "url")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the photos of a set come from and what may be done with them."""
+
+    title: str
+    licence: str
+    note: str
+
+
+OSV5M = Source(
+    "OSV-5M (Hub data set osv5m/osv5m), photos from Mapillary",
+    "CC BY-SA 4.0",
+    "Name the Mapillary contributor of a photo where you show it (ATTRIBUTION.csv) and share adaptations under "
+    "the same licence. Labels are those of the nearest city, one photo a sequence.",
+)
+PANORAMAS = Source(
+    "stochastic/random_streetview_images_pano_v0.0.2 (Hub data set)",
+    "no licence stated; street-level panoramas for evaluation only",
+    "Never redistribute these photos. Addresses and file names of the source are not kept.",
+)
+OWN_PHOTOS = Source(
+    "Your own photos",
+    "yours",
+    "Positions come from EXIF or from your CSV; the stored copies carry no metadata.",
+)
+
+
+def mapillary_rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
+    """Attribution of OSV-5M photos; the contributor's name where the CSV has it."""
+    rows = []
+    for member_id, name in frame.select("id", "creator_username").iter_rows():
+        who = f"Mapillary contributor {name}" if name else "Mapillary contributor"
+        rows.append((member_id, OSV5M.licence, who, f"https://www.mapillary.com/app/?pKey={member_id}"))
+    return rows
+
+
+def write_attribution(out_dir: Path, rows: list[tuple[str, str, str, str]]) -> None:
+    """One line a photo: id, licence, attribution, url."""
+    with (out_dir / "ATTRIBUTION.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(ATTRIBUTION_COLUMNS)
+        writer.writerows(rows)
+
+
+def write_dropped(out_dir: Path, rows: int, dropped: dict[str, int], **more: int) -> None:
+    """Counts of what was left out, by reason, beside the rows kept."""
+    counts = {**dropped, **more, "rows": rows}
+    (out_dir / "dropped.json").write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
+
+
+def write_card(out_dir: Path, name: str, source: Source, stats: SetStats) -> None:
+    """Source, licence, composition and losses of a set, for people."""
+    lines = [f"# Data card: {name}", "", f"- Source: {source.title}", f"- Licence: {source.licence}"]
+    lines += [f"- {source.note}", f"- Rows: {stats.rows:,} in {len(stats.countries)} countries"]
+    if stats.rows:
+        lines += [f"- Stored byte for byte: {stats.copied:,}; cropped for burnt-in text: {stats.cropped:,}"]
+    lines += ["", "## Left out", ""]
+    lines += [f"- {reason}: {count:,}" for reason, count in stats.dropped.items()] or ["Nothing."]
+    for title, note in sorted(stats.notes.items()):
+        if note:
+            lines += ["", f"## {title.replace('_', ' ').capitalize()}", "", *_note(note)]
+    lines += ["", "## Countries", "", "| country | rows |", "|---|---|"]
+    lines += [f"| {country} | {rows} |" for country, rows in stats.countries.items()]
+    (out_dir / "data_card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _note(note: object) -> list[str]:
+    if isinstance(note, dict):
+        return [f"- {key}: {value}" for key, value in note.items()]
+    return [f"{note:,}" if isinstance(note, int) else str(note)]
+
+
+def write_subset(parent_dir: Path, out_dir: Path, frame: pl.DataFrame) -> None:
+    """Attribution and card of a set whose rows are taken from another set."""
+    ids = set(frame["id"])
+    with (parent_dir / "ATTRIBUTION.csv").open(encoding="utf-8", newline="") as file:
+        rows = [tuple(row) for row in csv.reader(file) if row and row[0] in ids]
+    write_attribution(out_dir, rows)
+    card = (parent_dir / "data_card.md").read_text(encoding="utf-8")
+    head = f"This set is the first {frame.height:,} rows of the set described below.\n\n"
+    (out_dir / "data_card.md").write_text(head + card, encoding="utf-8")

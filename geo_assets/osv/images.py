@@ -1,0 +1,198 @@
+"""One photo as the model may see it: upright RGB, at most `max_edge_px` on its long edge, no metadata.
+
+A JPEG that is already so passes through byte for byte; one that only carries metadata loses those segments and
+keeps its pixels. Anything else is decoded and encoded once. Every photo is decoded in full, and what does not
+decode is refused with a reason: nothing is painted grey. Left out: colour management (profiles are ignored,
+as they are by the models) and frames after the first.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, ImageOps
+
+MAX_PIXELS = 80_000_000
+MIN_EDGE_PX = 16
+CELL_PX = 32
+MAX_ASPECT = 200.0
+JPEG_QUALITY = 95
+BACKGROUND = (255, 255, 255)
+_KEEP = frozenset({0xE0, 0xE2, 0xEE})
+_START_OF_FRAME = frozenset({0xC0, 0xC1, 0xC2})
+_ORIENTATION = 0x0112
+
+
+class BadImage(Exception):
+    """A photo that cannot be used; `args[0]` is the reason to count."""
+
+
+@dataclass(frozen=True)
+class Jpeg:
+    """What the marker segments of a JPEG say, before its first scan."""
+
+    width: int
+    height: int
+    components: int
+    metadata: tuple[tuple[int, int], ...]
+    """Byte ranges of the segments that hold EXIF, XMP, IPTC, comments and the like."""
+    ends: bool
+    """Whether the file closes with an end-of-image marker."""
+
+
+def jpeg_segments(data: bytes) -> Jpeg | None:
+    """Read the segments of a JPEG, or None where the bytes are not one that can pass through."""
+    if data[:2] != b"\xff\xd8":
+        return None
+    at, metadata, frame, components = 2, [], None, 0
+    while at + 4 <= len(data) and data[at] == 0xFF:
+        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        if marker in _START_OF_FRAME:
+            frame = (
+                int.from_bytes(data[at + 7 : at + 9], "big"),
+                int.from_bytes(data[at + 5 : at + 7], "big"),
+            )
+            components = data[at + 9]
+        elif marker == 0xDA:
+            return Jpeg(*frame, components, tuple(metadata), data[-2:] == b"\xff\xd9") if frame else None
+        elif (0xE0 <= marker <= 0xEF and marker not in _KEEP) or marker == 0xFE:
+            metadata.append((at, at + 2 + length))
+        at += 2 + length
+    return None
+
+
+def decode(data: bytes, luma: bool = False) -> Image.Image:
+    """Open and fully decode an image, at no more than MAX_PIXELS.
+
+    Args:
+        data: bytes of an image file.
+        luma: decode the brightness of a JPEG only, at full size: all of its data is read at half the time.
+
+    Raises:
+        BadImage: empty, not an image, cut off, too large, too small or too narrow.
+    """
+    if not data:
+        raise BadImage("empty")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data))
+            check_size(image.width, image.height)
+            if luma and image.format == "JPEG":
+                image.draft("L", image.size)
+            image.load()
+    except Image.DecompressionBombError:
+        raise BadImage("too_large") from None
+    except Image.UnidentifiedImageError:
+        raise BadImage("not_an_image") from None
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, ZeroDivisionError, OverflowError):
+        raise BadImage("damaged") from None  # Pillow's decoders raise all of these on broken input
+    return image
+
+
+def check_size(width: int, height: int) -> None:
+    """Refuse sizes no model can use, before any pixel is decoded."""
+    if width * height > MAX_PIXELS:
+        raise BadImage("too_large")
+    if min(width, height) < MIN_EDGE_PX:
+        raise BadImage("too_small")
+    if max(width, height) > MAX_ASPECT * min(width, height):
+        raise BadImage("too_narrow")
+
+
+def upright_rgb(image: Image.Image) -> Image.Image:
+    """The image as EXIF says to hold it, in 8-bit RGB: alpha on white, 16-bit scaled, CMYK converted."""
+    image = ImageOps.exif_transpose(image)
+    if image.mode.startswith("I") or image.mode == "F":
+        image = _to_8_bit(image)
+    if "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info:
+        layer = image.convert("RGBA")
+        sheet = Image.new("RGBA", layer.size, (*BACKGROUND, 255))
+        return Image.alpha_composite(sheet, layer).convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _to_8_bit(image: Image.Image) -> Image.Image:
+    values = np.asarray(image, dtype=np.float64)
+    full_scale = 65535.0 if values.max(initial=0.0) > 255 else 255.0
+    scaled = np.clip(values * (255.0 / full_scale), 0, 255).round().astype(np.uint8)
+    return Image.fromarray(scaled, mode="L")
+
+
+def fitted_size(width: int, height: int, max_edge_px: int) -> tuple[int, int]:
+    """Size with the long edge at most `max_edge_px` and the short edge at least one visual cell.
+
+    >>> fitted_size(4096, 3072, 1024), fitted_size(640, 512, 1024), fitted_size(639, 31, 1024)
+    ((1024, 768), (640, 512), (660, 32))
+    """
+    scale = min(1.0, max_edge_px / max(width, height))
+    if min(width, height) * scale < CELL_PX:
+        scale = CELL_PX / min(width, height)
+    if scale == 1.0:
+        return width, height
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    if max(size) > max_edge_px:
+        raise BadImage("too_narrow")
+    return size
+
+
+def encode(image: Image.Image) -> bytes:
+    """JPEG bytes without any metadata; the same pixels give the same bytes."""
+    buffer = io.BytesIO()
+    bare = Image.frombytes(image.mode, image.size, image.tobytes())
+    bare.save(buffer, "JPEG", quality=JPEG_QUALITY, subsampling=0)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Photo:
+    """A processed photo: the bytes to store and its size."""
+
+    data: bytes
+    width: int
+    height: int
+    copied: bool
+    """True where the stored bytes are the source's own."""
+
+
+def process(data: bytes, max_edge_px: int, crop_bottom_px: int = 0, luma: Image.Image | None = None) -> Photo:
+    """The photo as stored; see the module's docstring.
+
+    Args:
+        data: bytes of an image file.
+        max_edge_px: upper bound of the long edge.
+        crop_bottom_px: rows to cut from the lower edge of the upright source image.
+        luma: `decode(data, luma=True)` where the caller has it, to save decoding twice.
+
+    Raises:
+        BadImage: with the reason to count.
+    """
+    luma = luma or decode(data, luma=True)
+    jpeg = jpeg_segments(data)
+    upright = luma.getexif().get(_ORIENTATION, 1) in (0, 1)
+    if jpeg and jpeg.ends and jpeg.components == 3 and upright and not crop_bottom_px:
+        size = (jpeg.width, jpeg.height)
+        if fitted_size(*size, max_edge_px) == size:
+            bare = without_metadata(data, jpeg)
+            return Photo(bare, *size, copied=len(bare) == len(data))
+    rgb = upright_rgb(decode(data))
+    if crop_bottom_px:
+        rgb = rgb.crop((0, 0, rgb.width, rgb.height - crop_bottom_px))
+    size = fitted_size(*rgb.size, max_edge_px)
+    if size != rgb.size:
+        rgb = rgb.resize(size, Image.Resampling.LANCZOS)
+    return Photo(encode(rgb), *size, copied=False)
+
+
+def without_metadata(data: bytes, jpeg: Jpeg) -> bytes:
+    """The same JPEG without its metadata segments; the very same bytes where it has none."""
+    if not jpeg.metadata:
+        return data
+    parts, at = [], 0
+    for start, stop in jpeg.metadata:
+        parts.append(data[at:start])
+        at = stop
+    return b"".join([*parts, data[at:]])

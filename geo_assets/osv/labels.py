@@ -1,0 +1,108 @@
+"""Which rows of a CSV have a label that can be trusted, and why the others have not.
+
+A country is an ISO 3166-1 alpha-2 code. "NA" is Namibia; "NMB" and a blank cell are Namibia only where the
+nearest place to the point lies in Namibia. Coordinates are degrees, distances km. Labels of OSV-5M are
+nearest-city labels, so `agreement` uses the same rule. Nothing here looks at pixels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+REASON = "reason"
+NAMIBIA = "NA"
+SAFE_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
+@dataclass
+class LabelCounts:
+    """What cleaning did, for the data card."""
+
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Rows dropped, by reason."""
+    odd_countries: Counter[str] = field(default_factory=Counter)
+    """Country cells that are not two upper-case letters, as written."""
+    recovered_namibia: int = 0
+    """Rows with "NMB" or a blank country whose point lies in Namibia."""
+
+
+def nearest_country(latitude: np.ndarray, longitude: np.ndarray) -> np.ndarray:
+    """ISO-2 of the place nearest to each point (float64 degrees, shape (n,)); dtype str."""
+    from geo_assets.geo import places
+
+    if len(latitude) == 0:
+        return np.empty(0, dtype=object)
+    return np.asarray(places.nearest(latitude, longitude).country_iso2, dtype=object)
+
+
+def _reason() -> pl.Expr:
+    """The first thing wrong with a row, null where nothing is."""
+    latitude, longitude = pl.col("latitude"), pl.col("longitude")
+    on_earth = latitude.is_between(-90, 90) & longitude.is_between(-180, 180)
+    on_earth &= latitude.is_finite() & longitude.is_finite()
+    null_island = (latitude == 0) & (longitude == 0)
+    return (
+        pl.when(pl.col("id").is_null())
+        .then(pl.lit("id_missing"))
+        .when(~pl.col("id").str.contains(SAFE_ID))
+        .then(pl.lit("id_malformed"))
+        .when(~on_earth.fill_null(False) | null_island.fill_null(False))
+        .then(pl.lit("coordinates_bad"))
+        .when(pl.col("country").is_null())
+        .then(pl.lit("country_missing"))
+        .when(~pl.col("country").str.contains(r"^[A-Z]{2}$"))
+        .then(pl.lit("country_malformed"))
+    )
+
+
+def clean(frame: pl.DataFrame, counts: LabelCounts | None = None) -> pl.DataFrame:
+    """Rows with a usable id, point and country; the rest is counted by reason.
+
+    Args:
+        frame: at least the columns of `schema.LABEL_COLUMNS`, parsed.
+        counts: receives the reasons.
+
+    Returns:
+        The kept rows, in order, `country` renamed to `country_iso2`; of a repeated id the first row.
+    """
+    counts = counts if counts is not None else LabelCounts()
+    frame = frame.with_columns(_reason().alias(REASON))
+    frame = _recover_namibia(frame, counts)
+    for reason, rows in frame.drop_nulls(REASON).group_by(REASON).len().iter_rows():
+        counts.dropped[reason] += rows
+    odd = frame.filter(pl.col(REASON) == "country_malformed").group_by("country").len()
+    counts.odd_countries.update(dict(odd.iter_rows()))
+    kept = frame.filter(pl.col(REASON).is_null()).drop(REASON)
+    unique = kept.unique("id", keep="first", maintain_order=True)
+    if twice := kept.height - unique.height:
+        counts.dropped["id_repeated"] += twice
+    return unique.rename({"country": "country_iso2"})
+
+
+def _recover_namibia(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
+    """Give "NMB" and blank cells their country back where the point lies in Namibia."""
+    unsure = (pl.col(REASON) == "country_missing") | (
+        (pl.col(REASON) == "country_malformed") & (pl.col("country") == "NMB")
+    )
+    frame = frame.with_row_index("_row")
+    rows = frame.filter(unsure)
+    if rows.is_empty():
+        return frame.drop("_row")
+    country = nearest_country(rows["latitude"].to_numpy(), rows["longitude"].to_numpy())
+    found = rows["_row"].filter(pl.Series(country == NAMIBIA))
+    counts.recovered_namibia += len(found)
+    here = pl.col("_row").is_in(found.implode())
+    return frame.with_columns(
+        pl.when(here).then(pl.lit(NAMIBIA)).otherwise(pl.col("country")).alias("country"),
+        pl.when(~here).then(pl.col(REASON)).alias(REASON),
+    ).drop("_row")
+
+
+def agreement(frame: pl.DataFrame) -> pl.Series:
+    """Whether the country of the nearest place is the label, one bool a row of a set."""
+    country = nearest_country(frame["latitude"].to_numpy(), frame["longitude"].to_numpy())
+    return pl.Series("agrees", frame["country_iso2"].to_numpy() == country, dtype=pl.Boolean)

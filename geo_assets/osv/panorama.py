@@ -1,0 +1,129 @@
+"""The panorama set: parquet files with the images inside, cut into views.
+
+A panorama of about 3050 x 561 px would be 188 px high once its long edge fits a model, so it is cut into
+equal views, left to right. Coordinates come as strings. Addresses and file names tell where a photo was taken
+and are not kept; rows are named by their place in the source. Evaluation only.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from geo_assets.errors import DataError
+from geo_assets.osv import cards, images, labels, leaks, sampling, schema
+from geo_assets.osv.folder import SetStats, countries, write_prints
+from geo_assets.osv.labels import LabelCounts
+from geo_assets.settings import EvalPano
+
+logger = logging.getLogger(__name__)
+
+COLUMNS = ("image", "country_iso_alpha2", "latitude", "longitude")
+MAX_EDGE_PX = 1024
+
+
+def cut_views(image, views: int) -> list:
+    """Equal vertical slices of an image, left to right, that together are the whole of it."""
+    edges = [round(image.width * i / views) for i in range(views + 1)]
+    return [image.crop((left, 0, right, image.height)) for left, right in zip(edges, edges[1:], strict=False)]
+
+
+def source_files(pano_dir: Path) -> list[Path]:
+    """The parquet files of a panorama source, sorted; raises DataError where there is none."""
+    files = sorted((Path(pano_dir) / "data").glob("*.parquet"))
+    if not files:
+        raise DataError(f"{pano_dir} has no data/*.parquet: materialize pano_source again")
+    return files
+
+
+def read_labels(pano_dir: Path) -> pl.DataFrame:
+    """Columns id, latitude, longitude, country, file, row of every panorama; no image is read."""
+    tables = []
+    for number, path in enumerate(source_files(pano_dir)):
+        if missing := [name for name in COLUMNS if name not in pq.read_schema(path).names]:
+            raise DataError(f"{path} lacks the column(s) {', '.join(missing)}: is it the panorama data set?")
+        text = pl.read_parquet(path, columns=list(COLUMNS[1:])).cast(pl.String)
+        table = text.rename({"country_iso_alpha2": "country"}).with_row_index("row")
+        tables.append(table.with_columns(pl.lit(number).alias("file")))
+    frame = pl.concat(tables).with_columns(pl.format("pano_{}_{}", pl.col("file"), pl.col("row")).alias("id"))
+    return schema.parse(frame.lazy()).collect()
+
+
+def read_images(pano_dir: Path, rows: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
+    """(id, image bytes) of the given label rows, one row group in memory at a time."""
+    files = source_files(pano_dir)
+    for (number,), wanted in rows.sort("file", "row").group_by("file", maintain_order=True):
+        file, start = pq.ParquetFile(files[number]), 0
+        ids = dict(wanted.select("row", "id").iter_rows())
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            inside = [row for row in ids if start <= row < start + count]
+            if inside:
+                column = file.read_row_group(group, columns=["image"])["image"]
+                for row in sorted(inside):
+                    yield ids[row], (column[row - start].as_py() or {}).get("bytes") or b""
+            start += count
+
+
+def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, workers: int = 1) -> SetStats:
+    """`rows` panoramas at random, each as `views` images; an empty set where the source is off."""
+    started, counts = time.monotonic(), LabelCounts()
+    (out_dir / "images").mkdir(parents=True, exist_ok=True)
+    if pano_dir is None or not list((Path(pano_dir) / "data").glob("*.parquet")):
+        return _finish(out_dir, schema.empty_set(views=True), [], counts, started)
+    found = sampling.ranked(labels.clean(read_labels(pano_dir), counts), settings.seed).sort("priority", "id")
+    rows, queue = min(settings.rows, settings.limit or settings.rows), found
+    stored: dict[str, dict] = {}
+    while len(stored) < rows and not queue.is_empty():
+        head, queue = queue.head(rows - len(stored)), queue.slice(rows - len(stored))
+        for row_id, data in read_images(pano_dir, head):
+            try:
+                stored[row_id] = _store(row_id, data, out_dir, settings.views)
+            except images.BadImage as error:
+                counts.dropped[error.args[0]] += 1
+    kept = found.filter(pl.col("id").is_in(pl.Series(list(stored), dtype=pl.String).implode()))
+    order = [stored[row_id] for row_id in kept["id"]]
+    facts = pl.DataFrame([{k: v for k, v in s.items() if k not in ("sha256", "phash")} for s in order])
+    absent = [pl.lit(None, pl.String).alias(name) for name in ("region", "city", "sequence", "creator_id")]
+    frame = pl.concat([kept, facts], how="horizontal") if order else schema.empty_set(views=True)
+    frame = frame.with_columns(absent).select(list(schema.PANO_SCHEMA))
+    return _finish(out_dir, frame, order, counts, started)
+
+
+def _store(row_id: str, data: bytes, out_dir: Path, views: int) -> dict:
+    """Cut one panorama and write its views."""
+    image = images.upright_rgb(images.decode(data))
+    paths, first = [], None
+    for number, view in enumerate(cut_views(image, views)):
+        size = images.fitted_size(*view.size, MAX_EDGE_PX)
+        view = view if size == view.size else view.resize(size, images.Image.Resampling.LANCZOS)
+        first = first or view
+        paths.append(f"images/{row_id}_{number}.jpg")
+        (out_dir / paths[-1]).write_bytes(images.encode(view))
+    assert first is not None
+    return {
+        "image_path": paths[0], "views": paths, "width": first.width, "height": first.height,
+        "sha256": leaks.sha256(data), "phash": leaks.phash(image.convert("L")),
+    }  # fmt: skip
+
+
+def _finish(
+    out_dir: Path, frame: pl.DataFrame, stored: list[dict], counts: LabelCounts, started: float
+) -> SetStats:
+    dropped = dict(sorted(counts.dropped.items()))
+    stats = SetStats(frame.height, countries(frame), dropped, seconds=time.monotonic() - started)
+    write_prints(out_dir, frame["id"], [(s["sha256"], s["phash"]) for s in stored])
+    rows = [
+        (i, "evaluation only", "stochastic/random_streetview_images_pano_v0.0.2", "") for i in frame["id"]
+    ]
+    cards.write_attribution(out_dir, rows)
+    cards.write_dropped(out_dir, frame.height, dropped)
+    cards.write_card(out_dir, "eval_pano", cards.PANORAMAS, stats)
+    schema.write_parquet(frame, out_dir / "eval_pano.parquet")
+    logger.info(f"eval_pano: {stats.rows:,} panoramas in {stats.seconds:.1f} s")
+    return stats

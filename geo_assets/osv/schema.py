@@ -1,0 +1,107 @@
+"""The CSVs of OSV-5M and the one table that every set has.
+
+Everything is read as text and parsed here, because guessing types loses data: "NA" is Namibia, an id has up
+to 17 digits and may start with 0, a creator id may be written "111336221091714.0". The empty cell is the only
+null. Coordinates are degrees (WGS 84). What to keep is decided in `labels.py`, how many in `sampling.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import polars as pl
+
+from geo_assets.errors import DataError
+
+OSV_COLUMNS = (
+    "id", "latitude", "longitude", "thumb_original_url", "country", "sequence", "captured_at", "lon_bin",
+    "lat_bin", "cell", "region", "sub-region", "city", "land_cover", "road_index", "drive_side", "climate",
+    "soil", "dist_sea", "quadtree_10_5000", "quadtree_10_25000", "quadtree_10_1000", "quadtree_10_50000",
+    "quadtree_10_12500", "quadtree_10_500", "quadtree_10_2500", "unique_region", "unique_sub-region",
+    "unique_city", "unique_country", "creator_username", "creator_id",
+)  # fmt: skip
+"""Header of train.csv and test.csv, in order."""
+
+LABEL_COLUMNS = ("id", "latitude", "longitude", "country")
+"""What choosing rows needs."""
+
+USED_COLUMNS = (*LABEL_COLUMNS, "region", "sub-region", "city", "sequence", "creator_id", "creator_username")
+"""What a chosen row needs: the labels, the leak ladder's keys and the name that the licence asks for."""
+
+SET_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "id": pl.String,
+    "image_path": pl.String,
+    "latitude": pl.Float64,
+    "longitude": pl.Float64,
+    "country_iso2": pl.String,
+    "region": pl.String,
+    "city": pl.String,
+    "sequence": pl.String,
+    "creator_id": pl.String,
+    "width": pl.Int64,
+    "height": pl.Int64,
+}
+"""Columns of every set, in order; `image_path` is relative to the set's directory."""
+
+PANO_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {**SET_SCHEMA, "views": pl.List(pl.String)}
+"""A panorama set also lists the image paths of its views, left to right."""
+
+
+def csv_header(path: Path) -> list[str]:
+    """Column names of a CSV file, without a byte order mark.
+
+    Raises:
+        DataError: the file is absent or empty.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = next(csv.reader(file), [])
+    except OSError as error:
+        raise DataError(f"cannot read {path} ({error.strerror}): materialize osv_zips again") from error
+    if not any(header):
+        raise DataError(f"{path} is empty: delete it and materialize osv_zips again")
+    return header
+
+
+def scan_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.LazyFrame:
+    """Lazy text columns of an OSV-5M CSV; nothing is read before `collect`.
+
+    Args:
+        path: train.csv, test.csv or any file with (at least) these columns, in any order.
+        columns: names to select.
+
+    Returns:
+        Trimmed strings; an empty or blank cell is null, and nothing else is.
+
+    Raises:
+        DataError: a column is missing; the message names it.
+    """
+    header = csv_header(path)
+    if missing := [name for name in columns if name not in header]:
+        raise DataError(f"{path} lacks the column(s) {', '.join(missing)}: is it a CSV of OSV-5M?")
+    text = pl.scan_csv(path, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
+    trimmed = (pl.col(name).str.strip_chars() for name in columns)
+    return text.select(pl.when(column.str.len_bytes() > 0).then(column) for column in trimmed)
+
+
+def parse(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Coordinates as float64 degrees, null where they are no number."""
+    return frame.with_columns(pl.col("latitude", "longitude").cast(pl.Float64, strict=False))
+
+
+def parse_creator(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Creator ids as plain digits: some rows write them as floats ("111336221091714.0")."""
+    return frame.with_columns(pl.col("creator_id").str.replace(r"^(\d+)\.0$", "$1"))
+
+
+def empty_set(views: bool = False) -> pl.DataFrame:
+    """A set without rows, for a split that is off."""
+    return pl.DataFrame(schema=PANO_SCHEMA if views else SET_SCHEMA)
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Write a parquet file whose bytes depend on the rows alone, under its name only when whole."""
+    partial = path.with_name(f"{path.name}.tmp")
+    frame.write_parquet(partial, compression="zstd", statistics=True, row_group_size=1 << 16)
+    partial.replace(path)
