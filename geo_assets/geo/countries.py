@@ -21,11 +21,21 @@ from pathlib import Path
 DATA = Path(__file__).parents[1] / "data"
 
 AMBIGUOUS = frozenset(
-    ["korea", "virgin islands", "guianas", "america latina", "guinea ecuatorial o guinea", "georgias", "macedonias"]
+    [
+        "korea",
+        "virgin islands",
+        "guianas",
+        "america latina",
+        "guinea ecuatorial o guinea",
+        "georgias",
+        "macedonias",
+    ]
 )
 """Normalised names that stand for several countries and therefore resolve to none."""
 
-FILLERS = frozenset(["NA", "NO", "AND", "ARE", "CAN", "PER", "TOP", "MAR", "UNK", "IN", "IT", "IS", "SO", "BE", "ME"])
+FILLERS = frozenset(
+    ["NA", "NO", "AND", "ARE", "CAN", "PER", "TOP", "MAR", "UNK", "IN", "IT", "IS", "SO", "BE", "ME"]
+)
 """Codes that are English words or fillers: they count only when written in capitals."""
 
 MAX_NAME_CHARS = 100

@@ -27,9 +27,7 @@ def point_distance_km(lat1: float, lon1: float, lat2: float, lon2: float) -> flo
     22.239016
     """
     phi1, phi2 = radians(lat1), radians(lat2)
-    half_chord = (
-        sin((phi2 - phi1) / 2.0) ** 2 + cos(phi1) * cos(phi2) * sin(radians(lon2 - lon1) / 2.0) ** 2
-    )
+    half_chord = sin((phi2 - phi1) / 2.0) ** 2 + cos(phi1) * cos(phi2) * sin(radians(lon2 - lon1) / 2.0) ** 2
     # Rounding lifts the half chord above 1 at 3.7% of all antipodes.
     return 2.0 * EARTH_RADIUS_KM * asin(min(1.0, sqrt(half_chord)))
 
@@ -58,7 +56,12 @@ def haversine_km(lat1, lon1, lat2, lon2):
     >>> haversine_km([90.0, 10.0], [0.0, 180.0], [90.0, 10.0], [120.0, -180.0]).round(6).tolist()
     [0.0, 0.0]
     """
-    if isinstance(lat1, float) and isinstance(lon1, float) and isinstance(lat2, float) and isinstance(lon2, float):
+    if (
+        isinstance(lat1, float)
+        and isinstance(lon1, float)
+        and isinstance(lat2, float)
+        and isinstance(lon2, float)
+    ):
         if not (isfinite(lon1) and isfinite(lon2) and -90.0 <= lat1 <= 90.0 and -90.0 <= lat2 <= 90.0):
             raise ValueError(f"not a pair of points on the globe: {lat1}, {lon1} and {lat2}, {lon2}")
         return point_distance_km(lat1, lon1, lat2, lon2)

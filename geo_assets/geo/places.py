@@ -103,7 +103,9 @@ def nearest(lat_deg: ArrayLike, lon_deg: ArrayLike) -> NearestPlaces:
     lat = np.atleast_1d(np.asarray(lat_deg, dtype=np.float64))
     lon = np.atleast_1d(np.asarray(lon_deg, dtype=np.float64))
     if lat.shape != lon.shape or lat.ndim != 1:
-        raise ValueError(f"latitudes and longitudes must be vectors of one length, not {lat.shape} and {lon.shape}")
+        raise ValueError(
+            f"latitudes and longitudes must be vectors of one length, not {lat.shape} and {lon.shape}"
+        )
     if not (np.all(np.abs(lat) <= 90.0) and np.all(np.isfinite(lon))):
         raise ValueError("coordinates must be finite with latitudes in [-90, 90]: mask bad rows first")
     lon = np.where(np.abs(lon) <= 180.0, lon, (lon + 180.0) % 360.0 - 180.0)

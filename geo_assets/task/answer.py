@@ -144,7 +144,12 @@ def _parse_body(body: str) -> Guess | None:
 
 def _guess(pairs: Pairs) -> Guess | None:
     found: dict[str, set] = {"country": set(), "lat": set(), "lon": set()}
-    if not _collect(pairs, found) or len(found["lat"]) != 1 or len(found["lon"]) != 1 or len(found["country"]) > 1:
+    if (
+        not _collect(pairs, found)
+        or len(found["lat"]) != 1
+        or len(found["lon"]) != 1
+        or len(found["country"]) > 1
+    ):
         return None
     country = found["country"].pop() if found["country"] else ""
     return Guess(_printable(country), to_iso2(country), found["lat"].pop(), found["lon"].pop())

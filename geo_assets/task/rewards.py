@@ -93,9 +93,7 @@ def geoguessr_total(form: float, country: float, dist: float) -> float:
     return 0.10 * form + 0.30 * country + 0.60 * dist
 
 
-def by_distance(
-    kernel: Callable[[float], float], combine: Callable[[float, float, float], float]
-) -> Scorer:
+def by_distance(kernel: Callable[[float], float], combine: Callable[[float, float, float], float]) -> Scorer:
     """A scorer that looks at distance and stated country alone.
 
     Args:
@@ -120,7 +118,9 @@ def _terms(guess: Guess, lat: float, lon: float, iso2: str | None, kernel, combi
     form = 1.0 if guess.country else 0.0
     country = 1.0 if iso2 is not None and guess.country_iso2 == iso2 else 0.0
     dist = kernel(d_km)
-    return Terms(form, country, dist, combine(form, country, dist), d_km, MAX_GEOSCORE * exp(-d_km / SCALE_KM))
+    return Terms(
+        form, country, dist, combine(form, country, dist), d_km, MAX_GEOSCORE * exp(-d_km / SCALE_KM)
+    )
 
 
 def _dist_only(form: float, country: float, dist: float) -> float:
