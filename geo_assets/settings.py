@@ -224,6 +224,10 @@ class Train(Section):
     keep_checkpoints: Count = 3
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
     attention: Literal["flash_attention_2", "sdpa"] = "flash_attention_2"
+    rollout_engine: Literal["auto", "transformers", "vllm"] = "auto"
+    """What generates during training; `auto` is the backend of `runtime` (vLLM runs inside the trainer's process)."""
+    rollout_sync: Literal["adapter", "merge"] = "adapter"
+    """How vLLM gets each new policy: the adapter itself, or base + adapter merged out of place."""
     shuffle_rewards: bool = False
     """Control: hands every reward to a random row, so that a real gain must vanish."""
     seed: int = 42
@@ -255,12 +259,17 @@ class Merge(Section):
 class Runtime(Section):
     """What cannot change a result; part of no recipe."""
 
-    backend: Literal["transformers", "vllm"] = "transformers"
+    backend: Literal["transformers", "vllm", "unsloth"] = "transformers"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     eval_batch_size: Count = 64
     workers: Count = 2
     """Processes that draw, extract and convert images."""
     vllm_memory_share: Share = 0.35
+    """Share of the GPU's memory that vLLM takes beside the trainer."""
+    vllm_eval_memory_share: Share = 0.85
+    """The same where vLLM has the GPU for itself: evaluation and filtering."""
+    gpu_memory_gib: Annotated[float, Field(ge=0.0)] = 0.0
+    """GPU memory this profile is laid out for; `doctor` refuses less. 0 needs no GPU."""
     vllm_max_model_length: Count = 4096
     gpu_dollars_per_hour: float = 0.79
     budget_hours: float = 8.0
