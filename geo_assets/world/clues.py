@@ -40,6 +40,9 @@ LOOKALIKES = {
 NOISE = 0.04
 """Chance that an attribute is drawn as some other country has it."""
 
+DOUBLE_LINE = 0.35
+"""Share of roads where overtaking is not allowed."""
+
 VISIBLE = {
     "script": 0.85,
     "warning_sign": 0.72,
@@ -64,6 +67,7 @@ class Clues:
     script: str
     sign_text: str
     centre_line: str
+    line_style: str
     edge_line: str
     warning_sign: str
     board: str
@@ -84,7 +88,8 @@ def sample_clues(rng: random.Random, place: Place) -> Clues:
     for name, choices in CHOICES.items():
         if rng.random() < NOISE:
             drawn[name] = rng.choice(choices)
-    _local_variety(rng, country, drawn)
+    line_style = "double" if rng.random() < DOUBLE_LINE else "dashed"
+    _local_variety(rng, place, line_style, drawn)
     drive_side: str = country.drive_side
     if rng.random() < NOISE / 2:
         drive_side = "left" if drive_side == "right" else "right"
@@ -93,12 +98,15 @@ def sample_clues(rng: random.Random, place: Place) -> Clues:
         script = "Latin"
     sun_side, sun_height_deg = noon_sun(place.lat_deg, rng.random())
     vegetation = rng.choice(climate(place.koppen).vegetation)
+    if place.iso2 == "AU" and vegetation in ("broad", "cypress", "acacia") and rng.random() < 0.6:
+        vegetation = "eucalypt"
     shows = frozenset(name for name, chance in VISIBLE.items() if rng.random() < chance)
     return Clues(
         place=place,
         drive_side=drive_side,
         script=script,
-        sign_text=place.sign_name if script == country.script else place.name,
+        sign_text=_sign_text(place, script, drawn["board"]),
+        line_style=line_style,
         vegetation=vegetation,
         sun_side=sun_side,
         sun_height_deg=sun_height_deg,
@@ -107,12 +115,25 @@ def sample_clues(rng: random.Random, place: Place) -> Clues:
     )
 
 
-def _local_variety(rng: random.Random, country: Country, drawn: dict[str, str]) -> None:
-    """Habits that are common beside the usual one of the table."""
-    if country.iso2 == "FI" and rng.random() < 0.4:
-        drawn["centre_line"] = "white"
-    if country.iso2 == "IN" and rng.random() < 0.2:
-        drawn["plate_rear"] = drawn["plate_front"] = "yellow"
+def _local_variety(rng: random.Random, place: Place, line_style: str, drawn: dict[str, str]) -> None:
+    """Habits that are common beside the usual one of the table (`SOURCES.md` says which)."""
+    match place.iso2:
+        case "FI" if rng.random() < 0.4:
+            drawn["centre_line"] = "white"
+        case "ID" if rng.random() < 0.3:
+            drawn["centre_line"] = "yellow"
+        case "NZ" | "JP" if line_style == "double":
+            drawn["centre_line"] = "yellow"
+        case "IN" if rng.random() < 0.2:
+            drawn["plate_rear"] = drawn["plate_front"] = "yellow"
+        case "AU" if place.region == "New South Wales":
+            drawn["plate_rear"] = drawn["plate_front"] = "yellow"
+
+
+def _sign_text(place: Place, script: str, board: str) -> str:
+    """The place's name as the board writes it; a red-rimmed town sign has capitals."""
+    text = place.sign_name if script == all_countries()[place.iso2].script else place.name
+    return text.upper() if board == "red rim" and script == "Latin" else text
 
 
 def think_text(clues: Clues) -> str:

@@ -9,18 +9,33 @@ from PIL import ImageFont
 
 FONTS = Path(__file__).parents[1] / "data" / "fonts"
 
-SMALLEST_PX = 18
+SMALLEST_PX, STEP_PX = 18, 4
+
+
+@cache
+def font_file(script: str) -> Path:
+    """The font file of a script: TrueType, or OpenType for Chinese, Japanese and Korean."""
+    return next(FONTS.glob(f"{script}.[ot]tf"))
 
 
 @cache
 def font(script: str, size_px: int) -> ImageFont.FreeTypeFont:
     """The font of a script at a size."""
-    return ImageFont.truetype(FONTS / f"{script}.ttf", size_px)
+    return ImageFont.truetype(font_file(script), size_px)
 
 
-def fitting_font(script: str, text: str, largest_px: int, width_px: float) -> ImageFont.FreeTypeFont:
-    """The largest font in steps of 4 px in which the text is no wider than `width_px`."""
+@cache
+def _width_per_px(script: str, text: str) -> float:
+    return font(script, 100).getlength(text) / 100
+
+
+def fitting_size_px(script: str, text: str, largest_px: int, width_px: float) -> int:
+    """The largest size, in steps of 4 px down to 18, at which the text is no wider than `width_px`.
+
+    >>> fitting_size_px("Latin", "Ur", 58, 240)
+    58
+    """
     size_px = largest_px
-    while size_px > SMALLEST_PX and font(script, size_px).getlength(text) > width_px:
-        size_px -= 4
-    return font(script, size_px)
+    while size_px > SMALLEST_PX and size_px * _width_per_px(script, text) > width_px:
+        size_px -= STEP_PX
+    return max(size_px, SMALLEST_PX)

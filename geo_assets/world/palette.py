@@ -7,7 +7,13 @@ import random
 from geo_assets.world.climate import RGB
 
 PAINT: dict[str, RGB] = {"yellow": (238, 196, 40), "white": (240, 240, 238)}
-BOARD: dict[str, RGB] = {"green": (20, 110, 70), "blue": (30, 80, 165), "white": (240, 240, 236)}
+BOARD: dict[str, RGB] = {
+    "green": (20, 110, 70),
+    "blue": (30, 80, 165),
+    "white": (240, 240, 236),
+    "red rim": (244, 244, 240),
+}
+RIM_RED: RGB = (205, 20, 30)
 INK_DARK: RGB = (20, 20, 24)
 INK_LIGHT: RGB = (250, 250, 250)
 STEEL: RGB = (145, 147, 150)

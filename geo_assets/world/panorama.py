@@ -2,8 +2,8 @@
 
 `data/train-00000-of-00001.parquet` with `image` (struct of `bytes` and `path`),
 `country_iso_alpha2`, `latitude`, `longitude` (both strings) and `address`. A panorama is
-3050 × 561 px: three views of one place side by side, at places that neither train nor test
-scenes use. Left out: true 360° projection; the seams between the views show.
+3050 × 561 px: the road ahead between the views to its left and right, under one sky, at places
+that neither train nor test scenes use. Left out: true 360° projection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from geo_assets.settings import PanoSource
 from geo_assets.world.camera import HEIGHT_PX
 from geo_assets.world.clues import COUNTRIES
 from geo_assets.world.drawers import drawers
-from geo_assets.world.scene import draw_scene
+from geo_assets.world.lens import expose
+from geo_assets.world.scene import choose_setting, draw_side_view, draw_view
 from geo_assets.world.shots import Shot, new_shot
 
 logger = logging.getLogger(__name__)
@@ -67,10 +68,13 @@ def draw_panorama_batch(shots: Sequence[Shot]) -> list[bytes]:
 
 
 def _draw(shot: Shot) -> bytes:
+    rng = random.Random(shot.drawing_seed)
+    setting = choose_setting(rng, shot.clues)
     panorama = Image.new("RGB", (VIEW_WIDTH_PX * VIEWS, HEIGHT_PX))
     for view in range(VIEWS):
-        rng = random.Random(f"{shot.drawing_seed}/{view}")
-        panorama.paste(draw_scene(rng, shot.clues, VIEW_WIDTH_PX), (view * VIEW_WIDTH_PX, 0))
+        draw = draw_view if view == VIEWS // 2 else draw_side_view
+        panorama.paste(draw(rng, shot.clues, setting, VIEW_WIDTH_PX), (view * VIEW_WIDTH_PX, 0))
+    panorama = expose(rng, panorama)
     buffer = io.BytesIO()
     panorama.resize((PANO_WIDTH_PX, PANO_HEIGHT_PX), Image.Resampling.BICUBIC).save(
         buffer, "JPEG", quality=85
