@@ -23,7 +23,7 @@ from geo_assets.world.drawers import BatchMap, drawers
 from geo_assets.world.oddities import MACOS_BYTES, MACOS_MEMBER, burn_in, odd_shots, spoil
 from geo_assets.world.rows import write_csv
 from geo_assets.world.scene import draw_scene, encode_jpeg
-from geo_assets.world.shots import Shot, plan_scenes
+from geo_assets.world.shots import Shot, label_shots, plan_scenes
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def plan_mirror(settings: OsvZips) -> tuple[list[Shot], list[Shot]]:
     test += odd_shots(settings.seed, "test", taken, train=scenes)
     random.Random(f"{settings.seed}/order").shuffle(train)
     random.Random(f"{settings.seed}/order").shuffle(test)
-    return train, test
+    return label_shots(train), label_shots(test)
 
 
 def draw_batch(shots: Sequence[Shot]) -> list[bytes]:

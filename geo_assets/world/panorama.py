@@ -25,7 +25,7 @@ from geo_assets.world.clues import COUNTRIES
 from geo_assets.world.drawers import drawers
 from geo_assets.world.lens import expose
 from geo_assets.world.scene import choose_setting, draw_side_view, draw_view
-from geo_assets.world.shots import Shot, new_shot
+from geo_assets.world.shots import Shot, label_shots, new_shot
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ def draw_panoramas(out_dir: Path, settings: PanoSource, workers: int = 1) -> Pan
         new_shot(settings.seed, "pano", str(index), isos[index % len(isos)], taken)
         for index in range(settings.scenes)
     ]
+    shots = label_shots(shots)
     batches = [shots[first : first + BATCH_SHOTS] for first in range(0, len(shots), BATCH_SHOTS)]
     with drawers(workers) as draw:
         contents = [content for batch in draw(draw_panorama_batch, batches) for content in batch]
@@ -89,5 +90,5 @@ def _row(shot: Shot, content: bytes) -> dict[str, object]:
         "country_iso_alpha2": photo.country,
         "latitude": str(photo.latitude),
         "longitude": str(photo.longitude),
-        "address": f"{photo.place.city}, {COUNTRIES[photo.place.iso2].name}",
+        "address": f"{photo.city}, {COUNTRIES[photo.place.iso2].name}",
     }

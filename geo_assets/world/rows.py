@@ -1,18 +1,18 @@
 """The rows of the mirror's CSVs: OSV-5M's 32 columns, in its order and its way of writing.
 
-Filled: ids, coordinates, country, labels, time, driving side, climate class, creator. Left
-blank, as in reduced copies of OSV-5M: grid cells, quadtrees, land cover, soil, sea distance.
+Filled: ids, coordinates, country, labels, time and creator. Left blank, as this product reads
+none of them: grid cells, quadtrees, land cover, driving side, climate, soil and sea distance.
 """
 
 from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from geo_assets.world.attributes import all_countries
+from geo_assets.geo.places import nearest
 from geo_assets.world.places import Place
 
 COLUMNS = (
@@ -23,13 +23,6 @@ COLUMNS = (
     "unique_region", "unique_sub-region", "unique_city", "unique_country", "creator_username",
     "creator_id",
 )  # fmt: skip
-
-KOPPEN_CODES = (
-    "Af", "Am", "Aw", "BWh", "BWk", "BSh", "BSk", "Csa", "Csb", "Csc", "Cwa", "Cwb", "Cwc", "Cfa",
-    "Cfb", "Cfc", "Dsa", "Dsb", "Dsc", "Dsd", "Dwa", "Dwb", "Dwc", "Dwd", "Dfa", "Dfb", "Dfc", "Dfd",
-    "ET", "EF",
-)  # fmt: skip
-"""Köppen classes in the order of their usual codes 1–30."""
 
 SCATTER_DEG = 0.01
 """Cameras stand within this many degrees (about a kilometre) of a place's point."""
@@ -50,11 +43,15 @@ class Photo:
     sequence: str
     captured_at_ms: int
     creator: int
+    region: str = ""
+    city: str = ""
 
     def cells(self) -> dict[str, str]:
         """The photo as a CSV row."""
         place = self.place
-        sub_region = place.sub_region or "NaN"
+        sub_region = place.sub_region if self.city == place.city else ""
+        division = f"{self.region}_{self.country}"
+        district = f"{sub_region or 'NaN'}_{division}"
         filled = {
             "id": self.id,
             "latitude": f"{self.latitude:.7f}",
@@ -62,14 +59,12 @@ class Photo:
             "country": self.country,
             "sequence": self.sequence,
             "captured_at": str(self.captured_at_ms),
-            "region": place.region,
-            "sub-region": place.sub_region,
-            "city": place.city,
-            "drive_side": "1.0" if all_countries()[place.iso2].drive_side == "left" else "0.0",
-            "climate": str(1 + KOPPEN_CODES.index("Aw" if place.koppen == "As" else place.koppen)),
-            "unique_region": f"{place.region}_{self.country}",
-            "unique_sub-region": f"{sub_region}_{place.region}_{self.country}",
-            "unique_city": f"{place.city}_{sub_region}_{place.region}_{self.country}",
+            "region": self.region,
+            "sub-region": sub_region,
+            "city": self.city,
+            "unique_region": division,
+            "unique_sub-region": district,
+            "unique_city": f"{self.city}_{district}",
             "unique_country": self.country,
             "creator_username": f"drawn_{self.creator:03d}",
             "creator_id": str(100_000_000_000_000 + 7919 * self.creator),
@@ -91,6 +86,27 @@ def new_photo(rng: random.Random, taken: set[str], place: Place) -> Photo:
         sequence="".join(rng.choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", k=22)),
         captured_at_ms=rng.randrange(FIRST_CAPTURE_MS, LAST_CAPTURE_MS),
         creator=rng.randrange(CREATORS),
+    )
+
+
+def label_photos(photos: Sequence[Photo]) -> list[Photo]:
+    """Photos with region and city of the nearest city, OSV-5M's rule.
+
+    A point that the rule puts into another country moves to its place's own point.
+    """
+    found = nearest([photo.latitude for photo in photos], [photo.longitude for photo in photos])
+    return [
+        replace(photo, region=str(region), city=str(city)) if iso2 == photo.place.iso2 else _centred(photo)
+        for photo, iso2, region, city in zip(
+            photos, found.country_iso2, found.region, found.city, strict=True
+        )
+    ]
+
+
+def _centred(photo: Photo) -> Photo:
+    place = photo.place
+    return replace(
+        photo, latitude=place.lat_deg, longitude=place.lon_deg, region=place.region, city=place.city
     )
 
 

@@ -7,12 +7,13 @@ of its own, so that neither the number of scenes before it nor the worker change
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from geo_assets.world.clues import COUNTRIES, Clues, sample_clues, sample_place
 from geo_assets.world.places import Split
-from geo_assets.world.rows import Photo, new_photo
+from geo_assets.world.rows import Photo, label_photos, new_photo
 
 Treatment = Literal["whole", "truncated", "empty", "not an image", "overlay"]
 
@@ -45,3 +46,9 @@ def plan_scenes(seed: int, split: Split, scenes: int, taken: set[str]) -> list[S
     """`scenes` shots of a split, the countries in turn."""
     isos = list(COUNTRIES)
     return [new_shot(seed, split, str(index), isos[index % len(isos)], taken) for index in range(scenes)]
+
+
+def label_shots(shots: Sequence[Shot]) -> list[Shot]:
+    """The shots with the labels of their nearest cities."""
+    photos = label_photos([shot.photo for shot in shots])
+    return [replace(shot, photo=photo) for shot, photo in zip(shots, photos, strict=True)]
