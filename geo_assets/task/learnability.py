@@ -59,7 +59,7 @@ def score_rows(predictions: Sequence[Prediction], reward: str | None = None) -> 
     """
     totals = [prediction.total for prediction in predictions]
     if reward is not None:
-        scored = rewards.reward(reward).score(
+        scored = rewards.get_reward(reward).score(
             [p.completion for p in predictions],
             [p.true_latitude for p in predictions],
             [p.true_longitude for p in predictions],

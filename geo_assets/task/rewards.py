@@ -1,8 +1,9 @@
-"""What a completion earns: pure functions from text and truth to numbers in [0, 1].
+"""What a completion earns: named, pure functions from text and truth to numbers in [0, 1].
 
-Distances are in km on the mean sphere. An unparsed completion earns exactly 0 in every term, is
-never None and never dropped. A reward is chosen by name; `trl_reward_functions` refuses one
-that a canned policy can game (`attacks.py`).
+The formulas live in `terms.py` and `hierarchy.py`; here are their names, the dict form that
+evaluation uses and the functions that TRL calls. A reward is never None for an unparsed
+completion, but 0. `trl_reward_functions` refuses a reward that a canned policy can game
+(`attacks.py`), so that one cannot be trained on.
 
 Left out: anything that judges the thinking text, and length penalties.
 """
@@ -11,121 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp
-from typing import NamedTuple, Protocol
+from typing import Any
 
-from geo_assets.errors import DataError, ProfileError
-from geo_assets.geo.geodesy import point_distance_km
-from geo_assets.geo.score import MAX_GEOSCORE, SCALE_KM
-from geo_assets.task.answer import Guess, parse_answer
-
-
-class Terms(NamedTuple):
-    """The terms of one completion: rewards in [0, 1], `d_km` None where unparsed."""
-
-    format: float
-    country: float
-    dist: float
-    total: float
-    d_km: float | None
-    geoscore: float
-
-
-UNPARSED = Terms(0.0, 0.0, 0.0, 0.0, None, 0.0)
-
-
-class Scorer(Protocol):
-    """Scores n completions against n true places; `progress` is the share of training done, 0 to 1."""
-
-    def __call__(
-        self,
-        texts: Sequence[str],
-        latitude: Sequence[float],
-        longitude: Sequence[float],
-        country_iso2: Sequence[str | None],
-        progress: float = 1.0,
-    ) -> list[Terms]: ...
-
-
-@dataclass(frozen=True)
-class Reward:
-    """A reward that a profile can name."""
-
-    name: str
-    about: str
-    """One sentence for the table of `geo-assets rewards`."""
-    score: Scorer
-
-
-def geoguessr_dist(d_km: float) -> float:
-    """`0.5·exp(-d/1492.7) + 0.5·exp(-d/250)`: the GeoScore's decay and a sharper one (SPEC section 5).
-
-    >>> geoguessr_dist(0.0), round(geoguessr_dist(250.0), 4)
-    (1.0, 0.6068)
-    """
-    return 0.5 * exp(-d_km / SCALE_KM) + 0.5 * exp(-d_km / 250.0)
-
-
-def bands_dist(d_km: float) -> float:
-    """Piecewise linear: 0 km → 1, 750 → 0.5, 2500 → 0.2, 20000 and beyond → 0 (SPEC section 5).
-
-    >>> [bands_dist(d_km) for d_km in (0.0, 375.0, 750.0, 2500.0, 20000.0, 20015.0)]
-    [1.0, 0.75, 0.5, 0.2, 0.0, 0.0]
-    """
-    if d_km <= 750.0:
-        return 1.0 - 0.5 * d_km / 750.0
-    if d_km <= 2500.0:
-        return 0.5 - 0.3 * (d_km - 750.0) / 1750.0
-    return max(0.0, 0.2 - 0.2 * (d_km - 2500.0) / 17500.0)
-
-
-def region_dist(d_km: float) -> float:
-    """`exp(-d/200)` up to 2000 km, then 0 (SPEC section 5).
-
-    >>> region_dist(0.0), round(region_dist(200.0), 4), region_dist(2000.1)
-    (1.0, 0.3679, 0.0)
-    """
-    return exp(-d_km / 200.0) if d_km <= 2000.0 else 0.0
-
-
-def geoguessr_total(form: float, country: float, dist: float) -> float:
-    """`0.10·format + 0.30·country + 0.60·dist` (SPEC section 5)."""
-    return 0.10 * form + 0.30 * country + 0.60 * dist
-
-
-def by_distance(kernel: Callable[[float], float], combine: Callable[[float, float, float], float]) -> Scorer:
-    """A scorer that looks at distance and stated country alone.
-
-    Args:
-        kernel: maps d_km to the `dist` term.
-        combine: maps (format, country, dist) to the total.
-    """
-
-    def score(texts, latitude, longitude, country_iso2, progress=1.0) -> list[Terms]:
-        rows = []
-        for text, lat, lon, iso2 in zip(texts, latitude, longitude, country_iso2, strict=True):
-            guess = parse_answer(text)
-            rows.append(UNPARSED if guess is None else _terms(guess, lat, lon, iso2, kernel, combine))
-        return rows
-
-    return score
-
-
-def _terms(guess: Guess, lat: float, lon: float, iso2: str | None, kernel, combine) -> Terms:
-    if not (-90.0 <= lat <= 90.0 and -180.0 <= lon <= 180.0):
-        raise DataError(f"a row has no true place ({lat}, {lon}): build its set again")
-    d_km = point_distance_km(guess.lat_deg, guess.lon_deg, lat, lon)
-    form = 1.0 if guess.country else 0.0
-    country = 1.0 if iso2 is not None and guess.country_iso2 == iso2 else 0.0
-    dist = kernel(d_km)
-    return Terms(
-        form, country, dist, combine(form, country, dist), d_km, MAX_GEOSCORE * exp(-d_km / SCALE_KM)
-    )
-
-
-def _dist_only(form: float, country: float, dist: float) -> float:
-    return dist
-
+from geo_assets.errors import ProfileError
+from geo_assets.task.hierarchy import score_levels
+from geo_assets.task.terms import (
+    Reward,
+    Terms,
+    bands_dist,
+    by_distance,
+    dist_only,
+    geoguessr_dist,
+    geoguessr_total,
+    region_dist,
+)
 
 REWARDS: dict[str, Reward] = {
     reward.name: reward
@@ -138,19 +38,25 @@ REWARDS: dict[str, Reward] = {
         Reward(
             "bands",
             "distance alone, piecewise linear through 750, 2500 and 20000 km",
-            by_distance(bands_dist, _dist_only),
+            by_distance(bands_dist, dist_only),
         ),
         Reward(
             "region",
             "distance alone, exp(-d/200 km), nothing beyond 2000 km",
-            by_distance(region_dist, _dist_only),
+            by_distance(region_dist, dist_only),
+        ),
+        Reward(
+            "hierarchical",
+            "country, region, city and coordinates with decays of 2000, 500, 100 and 25 km, coarse to fine",
+            score_levels,
+            scheduled=True,
         ),
     )
 }
 
 
-def reward(name: str) -> Reward:
-    """The reward of a name.
+def get_reward(name: str) -> Reward:
+    """The reward of a name, sound or not (`attacks.require_sound` tells).
 
     Raises:
         ProfileError: there is none of that name.
@@ -181,17 +87,15 @@ def components(
     >>> components("no idea", -1.0, 37.0, "KE")
     {'format': 0.0, 'country': 0.0, 'dist': 0.0, 'total': 0.0, 'd_km': None, 'geoscore': 0.0}
     """
-    if reward not in REWARDS:
-        raise ProfileError(f"task.reward is {reward!r}: choose one of {', '.join(sorted(REWARDS))}")
-    return REWARDS[reward].score([text], [latitude], [longitude], [country_iso2])[0]._asdict()
+    return get_reward(reward).score([text], [latitude], [longitude], [country_iso2])[0]._asdict()
 
 
 @dataclass
 class TrainingClock:
     """Where training stands, in optimizer steps, for rewards that change on the way.
 
-    A trainer callback sets `step` from the trainer's own counter (`state.global_step`), which a
-    checkpoint restores; so a resumed run blends as an uninterrupted one does.
+    Set `step` from the trainer's own counter (`state.global_step`), which a checkpoint restores,
+    and a resumed run blends as an uninterrupted one does. A count of calls would start again.
     """
 
     total_steps: int
@@ -222,17 +126,20 @@ def trl_reward_functions(
 
     Args:
         name: a name in `REWARDS`.
-        schedule: the clock that a trainer callback sets; without one, rewards are those of the end.
+        schedule: a clock that a trainer callback sets; None reads the `trainer_state` that TRL
+            passes along (`global_step` of `max_steps`), and without one takes the end of training.
 
     Raises:
-        ProfileError: the reward is unknown.
+        ProfileError: the reward is unknown, or a canned policy games it.
     """
-    chosen = reward(name)
+    from geo_assets.task.attacks import require_sound  # attacks.py scores the rewards of this module
+
+    chosen = require_sound(get_reward(name))
     memo: dict[tuple, list[Terms]] = {}
 
-    def scored(completions, latitude, longitude, country_iso2) -> list[Terms]:
+    def scored(completions, latitude, longitude, country_iso2, trainer_state) -> list[Terms]:
         texts = tuple(completion_text(completion) for completion in completions)
-        progress = 1.0 if schedule is None else schedule.progress
+        progress = _progress(schedule, trainer_state)
         key = (texts, tuple(latitude), tuple(longitude), tuple(country_iso2), progress)
         if key not in memo:
             memo.clear()
@@ -241,7 +148,9 @@ def trl_reward_functions(
 
     def function(term: str, label: str) -> Callable[..., list[float]]:
         def score(prompts, completions, latitude, longitude, country_iso2, **columns) -> list[float]:
-            return [getattr(row, term) for row in scored(completions, latitude, longitude, country_iso2)]
+            state = columns.get("trainer_state")
+            rows = scored(completions, latitude, longitude, country_iso2, state)
+            return [getattr(row, term) for row in rows]
 
         score.__name__ = score.__qualname__ = label
         return score
@@ -249,6 +158,14 @@ def trl_reward_functions(
     labels = [("total", "total_reward")]
     labels += [(term, term if term == "geoscore" else f"{term}_reward") for term in DIAGNOSTICS]
     return [function(*pair) for pair in labels], [1.0] + [0.0] * len(DIAGNOSTICS)
+
+
+def _progress(schedule: TrainingClock | None, trainer_state: Any) -> float:
+    if schedule is not None:
+        return schedule.progress
+    if trainer_state is None:
+        return 1.0
+    return TrainingClock(total_steps=trainer_state.max_steps, step=trainer_state.global_step).progress
 
 
 def completion_text(completion: object) -> str:
