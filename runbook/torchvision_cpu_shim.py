@@ -1,8 +1,8 @@
 """Make a CUDA build of torchvision importable beside a CPU build of torch.
 
-torchvision's compiled library then cannot be loaded, and `import torchvision` fails because two operators have no
-schema. Image processors use none of them, so the schemas alone suffice. runbook/cpu_twin.sh installs this file
-with a .pth line, so that processes which vLLM starts have it too.
+torchvision's compiled library then cannot be loaded, and `import torchvision` fails because two operators
+have no schema. Image processors use none of them, so the schemas alone suffice. runbook/cpu_twin.sh installs
+this file with a .pth line, so that processes which vLLM starts have it too.
 """
 
 import sys

@@ -27,8 +27,8 @@ class NoGpu(Exception):
 
 
 def pretend_gpus(
-    monkeypatch: pytest.MonkeyPatch, totals_gib: list[float], *, free_gib: float | None = None, driver: str = "580.65.06",
-    capability: tuple[int, int] = (9, 0), pids: tuple[int, ...] = (),
+    monkeypatch: pytest.MonkeyPatch, totals_gib: list[float], *, free_gib: float | None = None,
+    driver: str = "580.65.06", capability: tuple[int, int] = (9, 0), pids: tuple[int, ...] = (),
 ) -> None:  # fmt: skip
     def init() -> None:
         if not totals_gib:
@@ -111,7 +111,7 @@ def hub_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(Answers, "status", 200)
     monkeypatch.setattr(Answers, "skew", 0.0)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
 
@@ -185,10 +185,7 @@ def test_versions_are_read_from_the_package(monkeypatch: pytest.MonkeyPatch) -> 
         packages, "installed_version", lambda name: "5.30.0" if name == "transformers" else real(name)
     )
     found = faults(packages.installed(load_profile("demo", {})))
-    assert (
-        "transformers 5.30.0 is outside"
-        in [finding for finding in found if "transformers" in finding.what][0].what
-    )
+    assert any("transformers 5.30.0 is outside" in finding.what for finding in found)
     monkeypatch.setattr(packages, "installed_version", lambda name: None if name == "trl" else real(name))
     assert any(f.what == "trl is not installed" for f in packages.installed(load_profile("demo", {})))
 

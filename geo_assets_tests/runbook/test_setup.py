@@ -1,4 +1,4 @@
-"""The setup script on a made-up volume, with a stand-in for uv: what it writes, and that twice is like once."""
+"""The setup script on a made-up volume with a stand-in for uv: what it writes; twice is like once."""
 
 from __future__ import annotations
 
@@ -72,8 +72,12 @@ def test_the_variables_of_a_run(machine: dict[str, str]) -> None:
         env={"PATH": machine["PATH"], "HOME": machine["VOLUME"]}, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     for line in (
-        f"HF_HOME={root / 'huggingface'}", f"GEO_HOME={root / 'artifacts'}", f"DAGSTER_HOME={root / 'dagster_home'}",
-        "GEO_PROFILE=pod", "VLLM_WORKER_MULTIPROCESSING_METHOD=spawn", "DAGSTER_MODULE_NAME=geo_assets.definitions",
+        f"HF_HOME={root / 'huggingface'}",
+        f"GEO_HOME={root / 'artifacts'}",
+        f"DAGSTER_HOME={root / 'dagster_home'}",
+        "GEO_PROFILE=pod",
+        "VLLM_WORKER_MULTIPROCESSING_METHOD=spawn",
+        "DAGSTER_MODULE_NAME=geo_assets.definitions",
     ):  # fmt: skip
         assert line in shown.splitlines()
     assert shown.splitlines()[-1] == str(REPOSITORY)

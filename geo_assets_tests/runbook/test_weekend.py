@@ -1,4 +1,4 @@
-"""Every command of docs/weekend.md runs here or is marked as needing a machine; its figures follow from the code."""
+"""Every command of docs/weekend.md runs here or is marked; its figures follow from the code."""
 
 from __future__ import annotations
 
