@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import re
 import socket
 import sys
 import threading
@@ -144,7 +145,7 @@ def test_a_clock_that_is_off_is_told(monkeypatch: pytest.MonkeyPatch, pod: Setti
     monkeypatch.setattr(Answers, "skew", -900.0)
     found = faults(hub.examine(pod, {"HF_ENDPOINT": hub_at}))
     assert {finding.level for finding in found} == {"warn"}
-    assert "+900 s off" in found[0].what
+    assert re.search(r"\+90\d s off", found[0].what)
 
 
 def test_no_hub_at_all(pod: Settings) -> None:
