@@ -205,7 +205,7 @@ class Resolver:
             subject = f"{for_} needs {name}, which" if for_ else name
             raise ArtifactError(
                 f"{subject} is not built for profile {self.settings.name!r}; "
-                f"materialize it first (selection 'key:+{for_ or name}' builds all that is missing)"
+                f"materialize it first (selection '+key:{for_ or name}' builds all that is missing)"
             )
         return artifact
 

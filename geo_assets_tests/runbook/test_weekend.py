@@ -40,10 +40,13 @@ def test_each_command_runs_without_a_gpu(command: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [line for line in COMMANDS if MARK.search(line)])
 def test_the_other_commands_name_things_that_exist(command: str) -> None:
+    from dagster import AssetSelection
+
     from geo_assets.graph import GRAPH
 
-    for asset in re.findall(r"--select '?(?:key:)?\+?(\w+)", command):
-        assert asset in GRAPH
+    for selection in re.findall(r"--select '?([^'\s]+)", command):
+        AssetSelection.from_string(selection)
+        assert re.sub(r"\W|key", "", selection) in GRAPH
     overrides = dict(re.findall(r"(GEO_\w+)=(\S+)", command))
     load_profile("pod", overrides)
     for script in re.findall(r"runbook/\S+", command):
