@@ -1,0 +1,1 @@
+"""Measurements of the product against straightforward code, one module per subject."""
