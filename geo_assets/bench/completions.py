@@ -14,7 +14,8 @@ from geo_assets.geo.countries import country_name
 from geo_assets.geo.places import gazetteer
 
 _CLUES = (
-    "cars keep left", "red laterite soil", "yellow centre line", "Cyrillic on the shop sign", "concrete poles",
+    "cars keep left", "red laterite soil", "yellow centre line", "Cyrillic on the shop sign",
+    "concrete poles",
     "eucalyptus trees", "a white bollard with a black band", "blue motorway sign", "terracotta roofs",
     "savannah grass", "low winter sun from the south", "a long white plate", "palm trees", "dry stone walls",
 )  # fmt: skip

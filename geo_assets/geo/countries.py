@@ -20,21 +20,11 @@ from pathlib import Path
 
 DATA = Path(__file__).parents[1] / "data"
 
-AMBIGUOUS = frozenset(
-    [
-        "korea",
-        "virgin islands",
-        "guianas",
-        "america latina",
-        "guinea ecuatorial o guinea",
-        "georgias",
-        "macedonias",
-    ]
-)
+AMBIGUOUS = frozenset(["korea", "virgin islands", "guianas"])
 """Normalised names that stand for several countries and therefore resolve to none."""
 
 FILLERS = frozenset(
-    ["NA", "NO", "AND", "ARE", "CAN", "PER", "TOP", "MAR", "UNK", "IN", "IT", "IS", "SO", "BE", "ME"]
+    ["AND", "ARE", "BE", "CAN", "IN", "IS", "IT", "MAR", "ME", "NA", "NO", "PER", "SO", "TOP", "UNK"]
 )
 """Codes that are English words or fillers: they count only when written in capitals."""
 
@@ -86,9 +76,10 @@ def country_table() -> CountryTable:
     codes = {iso2: iso2 for iso2 in english}
     names: dict[str, str] = {}
     for alias, iso2 in _rows("countries_aliases.tsv"):
-        (codes if alias.isascii() and alias.isupper() and len(alias) <= 3 else names)[
-            alias if alias.isupper() and len(alias) <= 3 else normalise(alias)
-        ] = iso2
+        if alias.isascii() and alias.isupper() and len(alias) <= 3:
+            codes[alias] = iso2
+        else:
+            names[normalise(alias)] = iso2
     for country in pycountry.countries:
         codes[country.alpha_3] = country.alpha_2
     _add_missing(names, _pycountry_names(pycountry.countries))
@@ -117,8 +108,12 @@ def _add_missing(names: dict[str, str], new: Iterator[tuple[str, str]]) -> None:
     for name, iso2 in new:
         found.setdefault(normalise(name), set()).add(iso2)
     for key, codes in found.items():
-        if key not in names and key not in AMBIGUOUS and len(codes) == 1:
+        if key not in names and key not in AMBIGUOUS and len(codes) == 1 and not _like_a_code(key):
             names[key] = codes.pop()
+
+
+def _like_a_code(key: str) -> bool:
+    return len(key) <= 3 and key.isascii()
 
 
 def to_iso2(name: object) -> str | None:
@@ -139,7 +134,7 @@ def to_iso2(name: object) -> str | None:
 @lru_cache(maxsize=16384)
 def _resolve(name: str) -> str | None:
     stripped = name.strip()
-    if not 2 <= len(stripped) <= MAX_NAME_CHARS:
+    if not stripped or len(stripped) > MAX_NAME_CHARS:
         return None
     table = country_table()
     if code := _code(stripped, table.codes):
@@ -159,10 +154,10 @@ def _resolve(name: str) -> str | None:
 def _code(text: str, codes: dict[str, str]) -> str | None:
     if len(text) == 2 and all("\U0001f1e6" <= char <= "\U0001f1ff" for char in text):
         text = "".join(chr(ord(char) - 0x1F1E6 + ord("A")) for char in text)
-    if not text.isascii():
-        return None
     upper = text.upper()
-    return codes.get(upper) if text == upper or upper not in FILLERS else None
+    if text != upper and (upper in FILLERS or (len(text) == 3 and not text.islower())):
+        return None  # "Nga" is Russia in Vietnamese, not Nigeria
+    return codes.get(upper)
 
 
 def _by_name(key: str, names: dict[str, str]) -> str | None:

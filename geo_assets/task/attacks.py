@@ -81,7 +81,8 @@ class AttackTable:
 
 def answer_text(country: str, lat: float | str, lon: float | str) -> str:
     """A completion in the right form; numbers may be texts that no parser should take."""
-    return f'<think>clues</think><answer>{{"country": {json.dumps(country)}, "lat": {lat}, "lon": {lon}}}</answer>'
+    answer = f'{{"country": {json.dumps(country)}, "lat": {lat}, "lon": {lon}}}'
+    return f"<think>clues</think><answer>{answer}</answer>"
 
 
 def _place_text(place: Place) -> str:
@@ -118,9 +119,7 @@ def _named(gold: Gold, i: int) -> str:
 
 ATTACKS: tuple[Policy, ...] = (
     Policy("answer omitted", "place", lambda gold, i: "", silent=True),
-    Policy(
-        "think only", "place", lambda gold, i: f"<think>{_place_text(gold.rows[i])}</think>", silent=True
-    ),
+    Policy("think only", "place", lambda gold, i: f"<think>{_place_text(gold.rows[i])}</think>", silent=True),
     Policy(
         "huge garbage",
         "place",
@@ -135,7 +134,9 @@ ATTACKS: tuple[Policy, ...] = (
         silent=True,
     ),
     Policy("NaN", "country", lambda gold, i: answer_text(_named(gold, i), "NaN", "NaN"), silent=True),
-    Policy("infinity", "country", lambda gold, i: answer_text(_named(gold, i), "1e999", "-1e999"), silent=True),
+    Policy(
+        "infinity", "country", lambda gold, i: answer_text(_named(gold, i), "1e999", "-1e999"), silent=True
+    ),
     Policy(
         "right country, far coordinates",
         "country",

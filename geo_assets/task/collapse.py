@@ -148,7 +148,8 @@ def watch(
     }
     passed = bool(guesses) and effective >= min_effective_countries and point_share <= max_coordinate_share
     message = (
-        f"last {len(texts)} completions: {effective:.1f} effective countries (at least {min_effective_countries:g}), "
+        f"last {len(texts)} completions: {effective:.1f} effective countries "
+        f"(at least {min_effective_countries:g}), "
         f"{point_share:.0%} on one point (at most {max_coordinate_share:.0%})"
     )
     return Verdict(passed, message, figures)

@@ -115,7 +115,7 @@ def columns(predictions: Sequence[Prediction]) -> Columns:
     """
     if not predictions:
         raise DataError("there are no predictions to measure: check that the split is not empty")
-    order, shape = _by_photo(predictions)
+    order = _by_photo(predictions)
     firsts = order[:, 0]
 
     def of(name: str, dtype: Any) -> NDArray:
@@ -148,7 +148,7 @@ def columns(predictions: Sequence[Prediction]) -> Columns:
     return made
 
 
-def _by_photo(predictions: Sequence[Prediction]) -> tuple[NDArray[np.int64], tuple[int, int]]:
+def _by_photo(predictions: Sequence[Prediction]) -> NDArray[np.int64]:
     """Row numbers of shape (n, k), samples of a photo in their order."""
     rows: dict[str, list[int]] = {}
     for row, prediction in enumerate(predictions):
@@ -156,10 +156,10 @@ def _by_photo(predictions: Sequence[Prediction]) -> tuple[NDArray[np.int64], tup
     sizes = {len(found) for found in rows.values()}
     if len(sizes) > 1:
         raise DataError(
-            f"photos have between {min(sizes)} and {max(sizes)} completions: materialize the predictions with force"
+            f"photos have between {min(sizes)} and {max(sizes)} completions: "
+            "materialize the predictions with force"
         )
-    order = np.array(list(rows.values()), dtype=np.int64)
-    return order, order.shape
+    return np.array(list(rows.values()), dtype=np.int64)
 
 
 def _filled(predictions: Sequence[Prediction], name: str, missing: float) -> NDArray[np.float64]:

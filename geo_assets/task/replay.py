@@ -87,7 +87,9 @@ def read_completions(
     if strangers or damaged:
         logger.warning("%d completions of unknown rows and %d damaged lines left out", strangers, damaged)
     if not found:
-        raise DataError(f"{path} holds no completion of these rows: give the train_pool that it was made from")
+        raise DataError(
+            f"{path} holds no completion of these rows: give the train_pool that it was made from"
+        )
     return found
 
 

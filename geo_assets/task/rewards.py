@@ -10,7 +10,7 @@ Left out: anything that judges the thinking text, and length penalties.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
