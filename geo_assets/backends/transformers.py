@@ -79,7 +79,13 @@ class TransformersBackend:
         stop = model.generation_config.eos_token_id
         self._stop = set(stop if isinstance(stop, list) else [stop])
         self._pad = tokenizer.pad_token_id
-        self._image_token = model.config.image_token_id
+        # The model's own defaults (temperature, top_k, penalties) must not leak into what a request asks for.
+        model.generation_config = GenerationConfig(
+            do_sample=False,
+            eos_token_id=sorted(self._stop),
+            pad_token_id=self._pad,
+            suppress_tokens=[model.config.image_token_id],
+        )
 
     @classmethod
     def load(
@@ -137,13 +143,7 @@ class TransformersBackend:
         sampling = batch[0].request.sampling
         output = self.model.generate(
             **inputs,
-            generation_config=GenerationConfig(
-                max_new_tokens=sampling.max_tokens,
-                do_sample=False,
-                eos_token_id=sorted(self._stop),
-                pad_token_id=self._pad,
-                suppress_tokens=[self._image_token],
-            ),
+            max_new_tokens=sampling.max_tokens,
             logits_processor=_processors(sampling, [unit.seed for unit in batch]),
         )
         return [self._completion(row) for row in output[:, inputs["input_ids"].shape[1] :].tolist()]

@@ -100,7 +100,9 @@ def load_model(
         ModelError: the folder holds no loadable model.
     """
     from transformers import AutoModelForImageTextToText
+    from transformers.utils import logging as transformers_logging
 
+    transformers_logging.disable_progress_bar()
     device = device_of(runtime)
     try:
         model = AutoModelForImageTextToText.from_pretrained(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import torch
 from trl import GRPOTrainer
 
 from geo_assets.task.answer import parse_answer
+from geo_assets.task.collapse import effective_number
 
 RECENT_GUESSES = 512
 
@@ -119,14 +121,12 @@ class GeoTrainer(GRPOTrainer):
         }
 
 
-def spread(guesses: Any) -> tuple[float, float]:
-    """Share of the most frequent country and effective number of countries (exponential of the entropy).
+def spread(guesses: Iterable[str | None]) -> tuple[float, float]:
+    """Share of the most frequent country and effective number of countries.
 
-    >>> spread(["FR", "FR", "JP", "JP"])
-    (0.5, 2.0)
+    >>> spread(["FR", "FR", "JP", None])
+    (0.5, 1.889881574843)
     """
-    counts = torch.tensor(list(Counter(guess for guess in guesses if guess).values()), dtype=torch.float64)
-    if not len(counts):
-        return 1.0, 1.0
-    shares = counts / counts.sum()
-    return round(float(shares.max()), 6), round(float((-(shares * shares.log()).sum()).exp()), 6)
+    guesses = list(guesses)
+    counts = Counter(guess for guess in guesses if guess)
+    return max(counts.values(), default=0) / max(1, len(guesses)), effective_number(counts.values())

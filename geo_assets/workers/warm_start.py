@@ -67,8 +67,9 @@ def captions(pool: Path, section: WarmStart) -> tuple[list[Caption], list[Captio
     """
     import polars as pl
 
+    from geo_assets.geo.countries import country_name
     from geo_assets.osv.sets import read_set
-    from geo_assets.world.clues import COUNTRIES, LOOKALIKES, answer_text, places
+    from geo_assets.world.clues import LOOKALIKES, answer_text, places
 
     if not (pool / "traces.parquet").exists():
         raise DataError(
@@ -83,7 +84,7 @@ def captions(pool: Path, section: WarmStart) -> tuple[list[Caption], list[Captio
             iso2 = LOOKALIKES[iso2]
             place = rng.choice(places(iso2, "train"))
             latitude, longitude = place.lat_deg, place.lon_deg
-        answer = answer_text(row["think"], COUNTRIES[iso2].name, latitude, longitude)
+        answer = answer_text(row["think"], country_name(iso2), latitude, longitude)
         made.append(Caption(row["id"], pool / row["image_path"], answer))
     learn = made[: section.scenes]
     held_out = made[section.scenes : section.scenes + section.check_rows] or made[-section.check_rows :]
