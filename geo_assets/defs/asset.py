@@ -2,10 +2,8 @@
 
 This is the only place where artifacts meet Dagster. An asset module gives three plain functions: `build`
 (light assets; heavy ones name a worker), `describe` (metadata of an artifact) and checks that read the artifact,
-so that a reused one is checked as well.
+so that a reused one is checked as well. (No postponed annotations here: Dagster reads them.)
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,20 +16,18 @@ from dagster import (
     AssetCheckSpec,
     AssetExecutionContext,
     AssetsDefinition,
-    Backoff,
     Config,
     DataVersion,
     Failure,
     MaterializeResult,
     MetadataValue,
-    RetryPolicy,
     asset,
 )
 from pydantic import Field
 
 from geo_assets.artifacts import Artifact, Store, digest
 from geo_assets.defs import metadata
-from geo_assets.defs.runner import WorkerCrash, run_worker
+from geo_assets.defs.runner import run_worker
 from geo_assets.errors import GeoAssetsError
 from geo_assets.graph import GRAPH, AssetSpec, Resolver, restricted
 from geo_assets.profile import home, load_profile
@@ -114,7 +110,6 @@ def geo_asset(
         pool="gpu" if spec.gpu else None,
         code_version=_code_version(spec),
         check_specs=[check.spec(name) for check in checks],
-        retry_policy=RetryPolicy(max_retries=1, delay=2, backoff=Backoff.LINEAR),
     )
     def materialise(context: AssetExecutionContext, config: Launch) -> MaterializeResult:
         try:
@@ -165,7 +160,7 @@ def _artifact(
             recipes=recipes,
         )
         if spec.worker is not None:
-            return run_worker(context, spec.worker, job, lock_fd)["metadata"]
+            return run_worker(context, f"geo_assets.workers.{spec.worker}", job, lock_fd)
         assert build is not None, f"{spec.name} has neither a worker nor a build function"
         build(job)
         return metadata.plain(job.collected)
@@ -201,5 +196,3 @@ def _code_version(spec: AssetSpec) -> str:
     sections = {name: getattr(settings, name).model_dump(mode="json") for name in spec.sections}
     return digest([spec.code_version, sections])
 
-
-__all__ = ["Check", "Outcome", "Whole", "WorkerCrash", "find_whole", "geo_asset"]

@@ -1,7 +1,5 @@
 """The sets: `train_pool` and the evaluation splits, with the checks that nothing leaks between them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -11,12 +11,13 @@ from dagster import MetadataValue
 from geo_assets.defs import metadata
 from geo_assets.defs.asset import Whole, geo_asset
 from geo_assets.defs.previews import read_lines
-from geo_assets.report import previews
 
 _COLUMNS = ("n", "format_rate", "country_acc", "mean_geoscore", "median_km", "truncated_rate")
 
 
 def _describe_metrics(whole: Whole) -> Mapping[str, Any]:
+    from geo_assets.report import previews
+
     summary = json.loads((whole.path / "summary.json").read_text(encoding="utf-8"))
     rows: list[Mapping[str, Any]] = []
     figures: dict[str, Any] = {}

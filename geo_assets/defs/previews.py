@@ -11,12 +11,13 @@ from dagster import MetadataValue
 
 from geo_assets.defs import metadata
 from geo_assets.defs.asset import Whole
-from geo_assets.report import previews
 
 
 def describe_set(name: str, whole: Whole) -> Mapping[str, Any]:
     """Rows, columns, countries and a few photos of the set `<name>.parquet`."""
     import polars as pl  # loads a thread pool, so not before the step's own process
+
+    from geo_assets.report import previews
 
     rows = pl.read_parquet(whole.path / f"{name}.parquet")
     countries = rows.group_by("country_iso2").len().sort(["len", "country_iso2"], descending=[True, False])
@@ -34,6 +35,8 @@ def describe_set(name: str, whole: Whole) -> Mapping[str, Any]:
 
 
 def _photos(folder: Path, rows: Any) -> str:
+    from geo_assets.report import previews
+
     step = max(1, rows.height // 8)
     chosen = rows.gather_every(step).head(8).select("image_path", "country_iso2").rows()
     return previews.image_grid([(folder / path, country) for path, country in chosen])

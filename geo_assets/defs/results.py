@@ -28,7 +28,7 @@ def _describe_report(whole: Whole) -> Mapping[str, Any]:
 
 def _same_answers(whole: Whole) -> Outcome:
     found = json.loads((whole.path / "verification.json").read_text(encoding="utf-8"))
-    same, n = found["n_same"], found["n"]
+    same, n = found["same_greedy_answers"], found["rows"]
     return Outcome(
         same == n, f"{same} of {n} greedy answers equal those of the start model with the adapter", {"n": n}
     )

@@ -24,6 +24,7 @@ from dagster import (
     MetadataValue,
     PipesTempFileContextInjector,
     PipesTempFileMessageReader,
+    RetryRequested,
     open_pipes_session,
 )
 
@@ -37,14 +38,14 @@ class WorkerCrash(Exception):
     """A worker ended without a result (killed, out of memory): another try resumes where it stopped."""
 
 
-def run_worker(context: AssetExecutionContext, worker: str, job: Job, lock_fd: int) -> Mapping[str, Any]:
-    """Run `geo_assets.workers.<worker>` on `job`; return its result: `metadata` and `checks`.
+def run_worker(context: AssetExecutionContext, module: str, job: Job, lock_fd: int) -> Mapping[str, Any]:
+    """Run `python -m <module>` on `job`; return the metadata that it collected.
 
     The worker inherits `lock_fd`, so the recipe stays locked until it has ended.
 
     Raises:
-        Failure: the worker says what is wrong; no retry.
-        WorkerCrash: it ended without a result.
+        Failure: the worker says what is wrong; another try cannot help.
+        RetryRequested: it ended without a result, for the first time.
     """
     with (
         tempfile.TemporaryDirectory(prefix="geo-job-") as folder,
@@ -55,7 +56,7 @@ def run_worker(context: AssetExecutionContext, worker: str, job: Job, lock_fd: i
     ):
         job_file, result_file = Path(folder, "job.json"), Path(folder, "result.json")
         job_file.write_text(job.to_json(), encoding="utf-8")
-        command = [sys.executable, "-m", f"geo_assets.workers.{worker}", "--job", str(job_file)]
+        command = [sys.executable, "-m", module, "--job", str(job_file)]
         command += ["--result", str(result_file), "--lifeline", str(alive_read)]
         environment = {**os.environ, **session.get_bootstrap_env_vars()}
         if job.runtime.device == "cpu" or not Path("/dev/nvidiactl").exists():
@@ -64,13 +65,13 @@ def run_worker(context: AssetExecutionContext, worker: str, job: Job, lock_fd: i
             command, env=environment, start_new_session=True, pass_fds=(lock_fd, alive_read)
         )
         os.close(alive_read)
-        context.log.info(f"{worker} runs as process {process.pid}")
+        context.log.info(f"{module} runs as process {process.pid}")
         try:
             code = process.wait()
         finally:
             _end_group(process, job.runtime.grace_seconds)
             os.close(alive_write)
-        return _result(worker, code, result_file)
+        return _result(module, code, result_file)
 
 
 @contextlib.contextmanager
@@ -94,14 +95,14 @@ def _end_group(process: subprocess.Popen[bytes], grace_seconds: float) -> None:
         process.wait()
 
 
-def _result(worker: str, code: int, result_file: Path) -> Mapping[str, Any]:
+def _result(module: str, code: int, result_file: Path) -> Mapping[str, Any]:
     if not result_file.exists():
         ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        raise WorkerCrash(
-            f"worker {worker} ended by {ended} before it had a result; materialize again to resume"
-        )
+        crash = WorkerCrash(f"{module} ended by {ended} before it had a result; materialize again to resume")
+        # Asked for here: a retry policy on the asset would also retry what the user has just interrupted.
+        raise RetryRequested(max_retries=1, seconds_to_wait=2) from crash
     result = json.loads(result_file.read_text(encoding="utf-8"))
     if error := result.get("error"):
         trace = {"traceback": MetadataValue.md(f"```\n{error['trace']}\n```")} if "trace" in error else {}
         raise Failure(description=error["message"], metadata=trace, allow_retries=False)
-    return result
+    return dict(result["metadata"])

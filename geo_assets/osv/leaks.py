@@ -8,8 +8,8 @@ one drawn or real road for the same. Left out: the same place seen from another 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import imagehash
@@ -47,17 +47,24 @@ def near_hashes(left: np.ndarray, right: np.ndarray, max_bits: int = MAX_HASH_BI
     return np.concatenate(pairs)
 
 
-def _signature(image: Image.Image) -> np.ndarray:
-    """Detail of a small grey copy: brightness less its blur, unit length."""
+def signature(image: Image.Image) -> np.ndarray:
+    """Detail of a small grey copy, shape (COMPARE_PX, COMPARE_PX): brightness less its mean, unit length."""
+    image.draft("L", (2 * COMPARE_PX, 2 * COMPARE_PX))
     small = image.convert("L").resize((COMPARE_PX, COMPARE_PX), Image.Resampling.BOX)
     values = np.asarray(small, dtype=np.float64)
     detail = values - values.mean()
     return detail / max(1e-9, float(np.linalg.norm(detail)))
 
 
-def same_picture(left: Image.Image, right: Image.Image) -> bool:
-    """Whether two images are one picture up to encoding, scale and brightness."""
-    return float(np.linalg.norm(_signature(left) - _signature(right))) <= MAX_PICTURE_ERROR
+def same_picture(left: np.ndarray, right: np.ndarray) -> bool:
+    """Whether two signatures are of one picture up to encoding, scale and brightness."""
+    return float(np.linalg.norm(left - right)) <= MAX_PICTURE_ERROR
+
+
+def signature_of(path: Path) -> np.ndarray:
+    """The signature of an image file."""
+    with Image.open(path) as image:
+        return signature(image)
 
 
 def unit_vectors(latitude: np.ndarray, longitude: np.ndarray) -> np.ndarray:
@@ -133,9 +140,11 @@ def compare(train_dir: Path, split_dir: Path) -> LeakReport:
     ]
     known = set(identical)
     near = []
+    look = cache(signature_of)  # hashes propose many pairs of few photos
     for i, j in near_hashes(split_prints["phash"].to_numpy(), train_prints["phash"].to_numpy()):
         pair = (split_prints["id"][int(i)], train_prints["id"][int(j)])
-        if pair not in known and same_picture(*_open_pair(split_dir, train_dir, pair)):
+        photos = split_dir / f"images/{pair[0]}.jpg", train_dir / f"images/{pair[1]}.jpg"
+        if pair not in known and same_picture(*map(look, photos)):
             near.append(pair)
     train_ids = set(train["id"])
     return LeakReport(
@@ -145,10 +154,6 @@ def compare(train_dir: Path, split_dir: Path) -> LeakReport:
         near_identical=tuple(near),
         within_1_km=int((nearest_km(split, train) < 1.0).sum()),
     )
-
-
-def _open_pair(split_dir: Path, train_dir: Path, pair: tuple[str, str]) -> Iterable[Image.Image]:
-    return (Image.open(split_dir / f"images/{pair[0]}.jpg"), Image.open(train_dir / f"images/{pair[1]}.jpg"))
 
 
 def shared_with_pool(split_dir: Path, pool_dir: Path) -> dict[str, list[str]]:

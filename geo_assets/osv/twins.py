@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import logging
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -67,6 +67,7 @@ class TestTwins:
         self.members = {row["id"]: row for row in members.to_dicts()}
         self.contents = {(row["crc32"], row["bytes"]) for row in self.members.values()}
         hashes = hash_members(mirror, members, cache_dir / HASHES, workers)
+        self._signatures: dict[str, np.ndarray] = {}  # hashes propose many pairs of few photos
         self.hashes, self.hash_ids = hashes["phash"].to_numpy(), hashes["id"].to_list()
 
     def identical(self, member: dict) -> bool:
@@ -76,9 +77,14 @@ class TestTwins:
     def near(self, hashes: list[int], photos: list[Path]) -> list[bool]:
         """Whether each photo is the same picture as a test photo, up to encoding and scale."""
         found = [False] * len(photos)
+        look = cache(leaks.signature_of)
         for i, j in leaks.near_hashes(np.array(hashes, dtype=np.uint64), self.hashes):
             if not found[i]:
-                with Image.open(photos[i]) as left:
-                    right = Image.open(io.BytesIO(self.mirror.read(self.members[self.hash_ids[j]])))
-                    found[i] = leaks.same_picture(left, right)
+                found[i] = leaks.same_picture(look(photos[i]), self._signature(self.hash_ids[j]))
         return found
+
+    def _signature(self, test_id: str) -> np.ndarray:
+        if test_id not in self._signatures:
+            image = Image.open(io.BytesIO(self.mirror.read(self.members[test_id])))
+            self._signatures[test_id] = leaks.signature(image)
+        return self._signatures[test_id]
