@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import spearmanr
+import polars as pl
 
 from geo_assets.geo.geodesy import haversine_km
 from geo_assets.report import wording
@@ -76,13 +76,16 @@ def calibration(run: Run, split: str) -> Calibration | None:
         members = [greedy.first[i] for i in ids[start:end]]
         fifths.append(
             Fifth(
-                spread[ids[start]], spread[ids[end - 1]], len(members),
+                spread[ids[start]],
+                spread[ids[end - 1]],
+                len(members),
                 float(np.mean([p.geoscore for p in members])),
                 float(np.mean([p.country_iso2 == p.true_country_iso2 for p in members])),
             )
-        )  # fmt: skip
+        )
     k = max(p.k for p in sampled.predictions) + 1
-    correlation = float(spearmanr([spread[i] for i in ids], errors).statistic)
+    table = pl.DataFrame({"spread": [spread[i] for i in ids], "error": errors})
+    correlation = table.select(pl.corr("spread", "error", method="spearman")).item()
     return Calibration(k, len(ids), tuple(fifths), correlation)
 
 
@@ -91,18 +94,24 @@ def calibration_figure(found: Calibration) -> Figure:
     rows = [
         Row(
             f"{wording.value(f.low_km, 'km')} to {wording.value(f.high_km, 'km')}",
-            (Mark(f.mean_geoscore, "after"),), f"{f.mean_geoscore:,.0f}, country {f.country_acc:.0%}",
+            (Mark(f.mean_geoscore, "after"),),
+            f"{f.mean_geoscore:,.0f}, country {f.country_acc:.0%}",
         )
         for f in found.fifths
-    ]  # fmt: skip
+    ]
     axis = Axis(0, 5000, "mean score of the greedy answer")
-    alt = "Mean score by the spread of the sampled guesses. " + "; ".join(f"{r.label}: {r.note}" for r in rows)
+    alt = "Mean score by the spread of the sampled guesses. " + "; ".join(
+        f"{r.label}: {r.note}" for r in rows
+    )
     caption = (
-        f"Each row is a fifth of the photos, from the tightest cloud of {found.k} sampled guesses to the widest; "
-        f"n = {found.n:,} photos with at least two readable guesses. Rank correlation of spread and error: "
-        f"{found.rank_correlation:.2f} (1 would rank the answers perfectly, 0 says nothing)."
+        f"Each row is a fifth of the photos, from the tightest cloud of {found.k} sampled guesses to the "
+        f"widest; n = {found.n:,} photos with at least two readable guesses. Rank correlation of spread and "
+        f"error: {found.rank_correlation:.2f} (1 would rank the answers perfectly, 0 says nothing)."
     )
     return Figure(
-        "calibration", "Does it know when it does not know?", alt, caption,
-        **both(lambda w: dot_rows(rows, axis, w, alt)),
-    )  # fmt: skip
+        "calibration",
+        "Does it know when it does not know?",
+        alt,
+        caption,
+        *both(lambda w: dot_rows(rows, axis, w, alt)),
+    )

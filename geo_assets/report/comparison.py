@@ -63,13 +63,18 @@ def _rows(answers: Answers, ids: Collection[str]) -> np.ndarray:
 def _difference(before: Answers, after: Answers, key: str, ids: tuple[str, ...]) -> Difference:
     statistic: Literal["mean", "median"] = "median" if key == "median_km" else "mean"
     found = paired(
-        before.values[key][_rows(before, ids)], after.values[key][_rows(after, ids)], statistic,
-        after.resamples, after.seed,
-    )  # fmt: skip
+        before.values[key][_rows(before, ids)],
+        after.values[key][_rows(after, ids)],
+        statistic,
+        after.resamples,
+        after.seed,
+    )
+    first, second, change, low, high = (
+        float(found[name] or 0.0) for name in ("before", "after", "difference", "low", "high")
+    )
     return Difference(
-        BY_KEY[key], len(ids), found["before"], found["after"], found["difference"], found["low"], found["high"],
-        found["p_mcnemar"], found["mde"],
-    )  # fmt: skip
+        BY_KEY[key], len(ids), first, second, change, low, high, p=found["p_mcnemar"], mde=found["mde"]
+    )
 
 
 def compare(

@@ -50,9 +50,7 @@ def controls(run: Run) -> list[Control]:
     for key in ("greedy", *CONTROLS):
         if pair := run.pair(SPLIT, key):
             differences = compare(*pair, ("mean_geoscore", "country_acc"))
-            found.append(
-                Control(key, NAMES[key], differences["mean_geoscore"], differences["country_acc"])
-            )
+            found.append(Control(key, NAMES[key], differences["mean_geoscore"], differences["country_acc"]))
     return found
 
 
@@ -68,7 +66,9 @@ def baselines(answers: Answers) -> list[Baseline]:
     inside = np.where(countries == common, scores, -1.0)
     return [
         Baseline("One best point for all", float(scores[best]), float((countries == countries[best]).mean())),
-        Baseline("Always the most frequent country", float(inside.max()), float((countries == common).mean())),
+        Baseline(
+            "Always the most frequent country", float(inside.max()), float((countries == common).mean())
+        ),
     ]
 
 
@@ -93,10 +93,11 @@ def controls_figure(found: list[Control], fitted: list[Baseline], n: int) -> Fig
                 Mark(control.score.before, "before"),
                 Mark(control.score.after, "after" if control.score.difference >= 0 else "loss"),
             ),
-            wording.change(control.score.difference, "points"), connect=True,
+            wording.change(control.score.difference, "points"),
+            connect=True,
         )
         for control in found
-    ]  # fmt: skip
+    ]
     rows += [
         Row(b.name, (Mark(b.mean_geoscore, "reference", hollow=True),), f"{b.mean_geoscore:,.0f}", "muted")
         for b in fitted
@@ -105,14 +106,18 @@ def controls_figure(found: list[Control], fitted: list[Baseline], n: int) -> Fig
     axis = Axis(0, min(5000, top * 1.1), "mean score")
     alt = "Mean score by control. " + "; ".join(f"{row.label}: {row.note}" for row in rows)
     caption = (
-        f"Quick set, n = {n:,} photos, greedy. What training added should vanish when the image is wrong or blank; "
-        "the hollow marks need no model at all and are fitted to these photos."
+        f"Quick set, n = {n:,} photos, greedy. What training added should vanish when the image is wrong or "
+        "blank; the hollow marks need no model at all and are fitted to these photos."
     )
     legend = (("m-before", "before"), ("m-after", "after"))
     return Figure(
-        "controls", "Does it look at the photo?", alt, caption, **both(lambda w: dot_rows(rows, axis, w, alt)),
+        "controls",
+        "Does it look at the photo?",
+        alt,
+        caption,
+        *both(lambda w: dot_rows(rows, axis, w, alt)),
         legend=legend,
-    )  # fmt: skip
+    )
 
 
 def controls_table(found: list[Control], fitted: list[Baseline]) -> Table:
@@ -120,14 +125,22 @@ def controls_table(found: list[Control], fitted: list[Baseline]) -> Table:
     rows: list[tuple[str, ...]] = []
     for control in found:
         s, r = control.score, control.right
-        rows.append((
-            control.name, wording.move(s.before, s.after, "points"),
-            f"{wording.change(s.difference, 'points')} {wording.interval(s.low, s.high, 'points')}",
-            wording.move(r.before, r.after, "share"),
-        ))  # fmt: skip
+        rows.append(
+            (
+                control.name,
+                wording.move(s.before, s.after, "points"),
+                f"{wording.change(s.difference, 'points')} {wording.interval(s.low, s.high, 'points')}",
+                wording.move(r.before, r.after, "share"),
+            )
+        )
     rows += [
-        (b.name, wording.value(b.mean_geoscore, "points"), wording.NONE, wording.value(b.country_acc, "share"))
+        (
+            b.name,
+            wording.value(b.mean_geoscore, "points"),
+            wording.NONE,
+            wording.value(b.country_acc, "share"),
+        )
         for b in fitted
-    ]  # fmt: skip
+    ]
     columns = ("Image", "Mean score", "Change [95%]", "Country right")
     return Table("Controls in numbers", columns, tuple(rows))

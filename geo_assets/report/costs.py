@@ -64,7 +64,9 @@ def _seconds(run: Run, asset: str) -> float | None:
         return trained or manifest or (runtimes[-1] if runtimes else None)
     if manifest is None and asset in ("base_metrics", "rl_metrics"):
         whos = ("policy",) if asset == "rl_metrics" else ("base", "start")
-        spent = [wording.lookup(a.metrics, "seconds") for (who, _, _), a in run.answers.items() if who in whos]
+        spent = [
+            wording.lookup(a.metrics, "seconds") for (who, _, _), a in run.answers.items() if who in whos
+        ]
         return sum(s for s in spent if s) or None
     return manifest
 
@@ -108,18 +110,25 @@ def costs_table(found: Costs) -> Table:
     rate = found.dollars_per_hour
     for stage in found.stages:
         spent = None if rate is None or stage.seconds is None else stage.seconds / 3600 * rate
-        rows.append((
-            stage.name, wording.duration(stage.seconds),
-            f"{stage.tokens:,}" if stage.tokens is not None else wording.NONE,
-            wording.NONE if spent is None else dollars(spent),
-        ))  # fmt: skip
-    rows.append((
-        "Together", Cell(wording.duration(found.seconds), "strong"), Cell(f"{found.tokens:,}", "strong"),
-        Cell(dollars(found.dollars), "strong"),
-    ))  # fmt: skip
+        rows.append(
+            (
+                stage.name,
+                wording.duration(stage.seconds),
+                f"{stage.tokens:,}" if stage.tokens is not None else wording.NONE,
+                wording.NONE if spent is None else dollars(spent),
+            )
+        )
+    rows.append(
+        (
+            "Together",
+            Cell(wording.duration(found.seconds), "strong"),
+            Cell(f"{found.tokens:,}", "strong"),
+            Cell(dollars(found.dollars), "strong"),
+        )
+    )
     price = "No GPU was rented." if rate is None else f"At ${rate:.2f} an hour for the GPU."
     note = (
-        f"{price} Training tokens include prompts and photos; evaluation counts the tokens of the answers. Downloads, "
-        "data preparation and a warm-up are not included."
+        f"{price} Training tokens include prompts and photos; evaluation counts the tokens of the answers. "
+        "Downloads, data preparation and a warm-up are not included."
     )
     return Table("Spent by stage", ("Stage", "Time", "Tokens", "Cost"), tuple(rows), note)

@@ -50,10 +50,14 @@ def by_country(before: Answers, after: Answers) -> list[Country]:
         lats, lons = zip(*places[iso2], strict=True)
         found.append(
             Country(
-                iso2, country_name(iso2), len(members), (float(np.median(lats)), float(np.median(lons))),
-                found_differences["mean_geoscore"], found_differences["country_acc"],
+                iso2,
+                country_name(iso2),
+                len(members),
+                (float(np.median(lats)), float(np.median(lons))),
+                found_differences["mean_geoscore"],
+                found_differences["country_acc"],
             )
-        )  # fmt: skip
+        )
     return sorted(found, key=lambda c: (-c.n, c.name))
 
 
@@ -61,20 +65,34 @@ def change_map(countries: Sequence[Country], n: int) -> Figure:
     """The world, each country filled by the change of its mean score."""
     changes = [
         CountryChange(
-            c.iso2, c.score.difference, c.n, c.centre,
-            f"{c.name}: {wording.value(c.score.before, 'points')} → {wording.value(c.score.after, 'points')} "
-            f"({wording.change(c.score.difference, 'points')}), n = {c.n}",
+            c.iso2,
+            c.score.difference,
+            c.n,
+            c.centre,
+            f"{c.name}: {wording.value(c.score.before, 'points')} → "
+            f"{wording.value(c.score.after, 'points')} ({wording.change(c.score.difference, 'points')}), n "
+            f"= {c.n}",
         )
         for c in countries
-    ]  # fmt: skip
+    ]
     up = sum(c.score.difference > 0 for c in countries)
-    alt = f"World map: the mean score rose in {up} of {len(countries)} countries. The table below has each country."
+    alt = (
+        f"World map: the mean score rose in {up} of {len(countries)} countries. The table below has each "
+        "country."
+    )
     legend = tuple((class_, words) for _, class_, words in CHANGE_CLASSES)
     caption = (
-        f"Change of the mean score, points, by the photo's true country, greedy, n = {n:,} photos of {len(countries)} "
-        f"countries. Paler: fewer than {FEW} photos. Grey: none."
+        f"Change of the mean score, points, by the photo's true country, greedy, n = {n:,} photos of "
+        f"{len(countries)} countries. Paler: fewer than {FEW} photos. Grey: none."
     )
-    return Figure("countries-map", "Change of the mean score by country", alt, caption, country_map(changes, alt, FEW), legend=legend)
+    return Figure(
+        "countries-map",
+        "Change of the mean score by country",
+        alt,
+        caption,
+        country_map(changes, alt, FEW),
+        legend=legend,
+    )
 
 
 def country_chart(countries: Sequence[Country]) -> Figure:
@@ -83,18 +101,31 @@ def country_chart(countries: Sequence[Country]) -> Figure:
     rows = [
         Row(
             f"{c.name} ({c.n})",
-            (Mark(c.score.before, "before"), Mark(c.score.after, "after" if c.score.difference >= 0 else "loss")),
-            wording.change(c.score.difference, "points"), connect=True,
+            (
+                Mark(c.score.before, "before"),
+                Mark(c.score.after, "after" if c.score.difference >= 0 else "loss"),
+            ),
+            wording.change(c.score.difference, "points"),
+            connect=True,
         )
         for c in shown
-    ]  # fmt: skip
+    ]
     axis = Axis(0, 5000, "mean score of the country's photos")
     alt = "Mean score before and after. " + "; ".join(f"{row.label} {row.note}" for row in rows)
-    which = "Every country" if len(shown) == len(countries) else f"The {len(shown)} countries with the most photos"
+    which = (
+        "Every country"
+        if len(shown) == len(countries)
+        else f"The {len(shown)} countries with the most photos"
+    )
     caption = f"{which} (n in brackets), sorted by change; greedy answers to the same photos."
     legend = (("m-before", "before"), ("m-after", "after, better"), ("m-loss", "after, worse"))
     return Figure(
-        "countries", "Mean score by country", alt, caption, **both(lambda w: dot_rows(rows, axis, w, alt)), legend=legend
+        "countries",
+        "Mean score by country",
+        alt,
+        caption,
+        *both(lambda w: dot_rows(rows, axis, w, alt)),
+        legend=legend,
     )
 
 
@@ -103,15 +134,24 @@ def country_table(countries: Sequence[Country]) -> Table:
     rows = []
     for c in countries:
         d, tone = c.score, c.score.tone
-        rows.append((
-            c.name, f"{c.n:,}", wording.value(c.right.before, "share"), wording.value(c.right.after, "share"),
-            wording.value(d.before, "points"), wording.value(d.after, "points"),
-            Cell(f"{wording.change(d.difference, 'points')} {wording.interval(d.low, d.high, 'points')}", tone),
-        ))  # fmt: skip
+        rows.append(
+            (
+                c.name,
+                f"{c.n:,}",
+                wording.value(c.right.before, "share"),
+                wording.value(c.right.after, "share"),
+                wording.value(d.before, "points"),
+                wording.value(d.after, "points"),
+                Cell(
+                    f"{wording.change(d.difference, 'points')} {wording.interval(d.low, d.high, 'points')}",
+                    tone,
+                ),
+            )
+        )
     clear = sum(c.score.verdict in ("better", "worse") for c in countries)
     note = (
-        f"Intervals of single countries are not corrected for there being {len(countries)} of them: about one in "
-        f"twenty excludes zero by chance. Here {clear} do."
+        f"Intervals of single countries are not corrected for there being {len(countries)} of them: about "
+        f"one in twenty excludes zero by chance. Here {clear} do."
     )
     columns = ("Country", "n", "Right before", "Right after", "Score before", "Score after", "Change [95%]")
     return Table("Every country", columns, tuple(rows), note, folded=len(rows) > 30)

@@ -151,5 +151,7 @@ def line_chart(series: Sequence[Series], plot: Plot, width: int, height: int, la
     for a, b, words in plot.callouts:
         parts.append(svg.tag("circle", cx=x(a), cy=y(b), r=7.0, class_="hollow m-after", fill_opacity="0"))
         side = "end" if x(a) > (left + right) / 2 else "start"
-        parts.append(svg.text(x(a) + (-11 if side == "end" else 11), y(b) - 14, words, "ink strong", side, 12))
+        parts.append(
+            svg.text(x(a) + (-11 if side == "end" else 11), y(b) - 14, words, "ink strong", side, 12)
+        )
     return svg.document(width, height, "".join(parts), label)

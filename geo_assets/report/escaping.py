@@ -20,7 +20,9 @@ def clean(words: str, limit: int = _LIMIT) -> str:
     >>> clean("a\\x00b\\u202ec")
     'abc'
     """
-    kept = [c for c in words[: limit * 4] if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")]
+    kept = [
+        c for c in words[: limit * 4] if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")
+    ]
     text = "".join(kept).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 

@@ -52,8 +52,8 @@ def guess_words(prediction: Prediction) -> str:
         return "no readable answer" + (" (cut off)" if prediction.truncated else "")
     country = clean(prediction.country or "no country", 60)
     return (
-        f"{country} ({prediction.lat_deg:.2f}, {prediction.lon_deg:.2f}), {wording.distance(prediction.d_km)} off, "
-        f"{prediction.geoscore:,.0f} points"
+        f"{country} ({prediction.lat_deg:.2f}, {prediction.lon_deg:.2f}), "
+        f"{wording.distance(prediction.d_km)} off, {prediction.geoscore:,.0f} points"
     )
 
 
@@ -81,12 +81,16 @@ def _example(run: Run, split: str, pair: Pair) -> Example:
     )
 
 
-def example_blocks(run: Run, split: str, gains: Sequence[Pair], losses: Sequence[Pair]) -> tuple[Examples, ...]:
+def example_blocks(
+    run: Run, split: str, gains: Sequence[Pair], losses: Sequence[Pair]
+) -> tuple[Examples, ...]:
     """Two rows of cards."""
     titles = (
         (f"The {len(gains)} photos where it gained most", gains),
         (f"The {len(losses)} photos where it lost most", losses),
     )
     return tuple(
-        Examples(title, tuple(_example(run, split, pair) for pair in pairs)) for title, pairs in titles if pairs
+        Examples(title, tuple(_example(run, split, pair) for pair in pairs))
+        for title, pairs in titles
+        if pairs
     )

@@ -32,9 +32,9 @@ LANDSCAPE: tuple[tuple[str, float], ...] = (
 )
 
 
-def both(draw: Callable[[int], str]) -> dict[str, str]:
+def both(draw: Callable[[int], str]) -> tuple[str, str]:
     """The wide and the narrow drawing of a chart."""
-    return {"wide": draw(WIDE_PX), "narrow": draw(NARROW_PX)}
+    return draw(WIDE_PX), draw(NARROW_PX)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ class Gain:
 
 
 def _tone(difference: Difference) -> str:
-    return "loss" if difference.verdict == "worse" else "after" if difference.verdict == "better" else "before"
+    return (
+        "loss" if difference.verdict == "worse" else "after" if difference.verdict == "better" else "before"
+    )
 
 
 def forest(gains: Sequence[Gain], name: str = "gains") -> Figure:
@@ -63,22 +65,30 @@ def forest(gains: Sequence[Gain], name: str = "gains") -> Figure:
     ends = [0.0] + [v for gain in gains for v in (gain.difference.low, gain.difference.high) if v is not None]
     pad = 0.06 * (max(ends) - min(ends)) or 10.0
     axis = Axis(
-        min(ends) - pad, max(ends) + pad, "change of the mean score, points per photo",
-        lambda v: wording.change(v, "points"), zero=True,
-    )  # fmt: skip
+        min(ends) - pad,
+        max(ends) + pad,
+        "change of the mean score, points per photo",
+        lambda v: wording.change(v, "points"),
+        zero=True,
+    )
     told = "; ".join(
-        f"{gain.group}, {gain.label}: {wording.change(gain.difference.difference, 'points')}" for gain in gains
+        f"{gain.group}, {gain.label}: {wording.change(gain.difference.difference, 'points')}"
+        for gain in gains
     )
     sizes = ", ".join(dict.fromkeys(f"{g.group} n = {g.difference.n:,}" for g in gains))
     caption = (
-        f"Dot: mean difference over the same photos. Line: paired 95% interval. A filled dot's interval excludes "
-        f"zero; a hollow one's does not. {sizes} photos."
+        "Dot: mean difference over the same photos. Line: paired 95% interval. A filled dot's interval "
+        f"excludes zero; a hollow one's does not. {sizes} photos."
     )
     alt = f"Change of the mean score. {told}."
-    return Figure(name, "Change of the mean score", alt, caption, **both(lambda w: dot_rows(rows, axis, w, alt)))
+    return Figure(
+        name, "Change of the mean score", alt, caption, *both(lambda w: dot_rows(rows, axis, w, alt))
+    )
 
 
-def landscape(runs: Sequence[tuple[str, str, float, float | None, float | None]], n: int, demo: bool) -> Figure:
+def landscape(
+    runs: Sequence[tuple[str, str, float, float | None, float | None]], n: int, demo: bool
+) -> Figure:
     """Published mean scores on OSV-5M test photos with this run's models among them.
 
     `runs` holds (label, kind, mean score, low, high). On a drawn world the run stands apart, hollow: it
@@ -98,14 +108,20 @@ def landscape(runs: Sequence[tuple[str, str, float, float | None, float | None]]
     told = "; ".join(f"{row.label} {row.note}" for row in rows if not row.heading)
     alt = f"Mean scores. {told}."
     caption = (
-        f"n = {n:,} drawn scenes of a few countries. They are not OSV-5M photos, so these scores say nothing about "
-        "where this model would stand on the scale above."
+        f"n = {n:,} drawn scenes of a few countries. They are not OSV-5M photos, so these scores say "
+        "nothing about where this model would stand on the scale above."
         if demo
-        else f"This run: n = {n:,} photos, up to ten per country first, greedy; bars are 95% intervals. The published "
-        "figures come from the OSV-5M test set or from played rounds, sampled in other ways: read distances of "
-        "less than about 100 points as equal."
+        else f"This run: n = {n:,} photos, up to ten per country first, greedy; bars are 95% intervals. The "
+        "published figures come from the OSV-5M test set or from played rounds, sampled in other ways: read "
+        "distances of less than about 100 points as equal."
     )
-    return Figure("landscape", "Mean score among published results", alt, caption, **both(lambda w: dot_rows(rows, axis, w, alt)))
+    return Figure(
+        "landscape",
+        "Mean score among published results",
+        alt,
+        caption,
+        *both(lambda w: dot_rows(rows, axis, w, alt)),
+    )
 
 
 CURVES: tuple[tuple[str, str, str], ...] = (
@@ -152,7 +168,8 @@ def training_curves(run: Run) -> tuple[Figure, ...]:
         window = max(3, len(points) // 12)
         smoothed = smooth(points, window)
         first, last = smoothed[0][1], smoothed[-1][1]
-        shown = "{:.0f}".format if unit == "tokens" else "{:.2f}".format
+        spread = max(y for _, y in points) - min(y for _, y in points)
+        shown = f"{{:.{0 if unit == 'tokens' else 2 if spread > 0.04 else 3}f}}".format
         plot = Plot("step", "", y_format=shown)
         series = Series(smoothed, raw=binned(points, RAW_POINTS))
         alt = f"{title} over {points[-1][0]:.0f} steps: from about {shown(first)} to about {shown(last)}."
@@ -175,21 +192,25 @@ def checkpoint_curve(run: Run, start: float | None) -> Figure | None:
         return None
     points.sort()
     best = next((p for p in points if p[0] == run.best.get("step")), None)
-    n = int(run.checkpoints[0].get("n_photos", run.checkpoints[0].get("n", 0)))
+    n = int(wording.lookup(run.checkpoints[0], "n_photos") or 0)
     shown = lambda v: wording.value(v, metric.unit)  # noqa: E731
     plot = Plot(
-        "training step", metric.label, y_format=shown,
+        "training step",
+        metric.label,
+        y_format=shown,
         rules=((start, f"before training {shown(start)}"),) if start is not None else (),
         callouts=((*best, f"chosen: step {best[0]:.0f}, {shown(best[1])}"),) if best else (),
-    )  # fmt: skip
+    )
     series = [Series(tuple(points), dots=True)]
     told = ", ".join(f"step {step:.0f}: {shown(level)}" for step, level in points)
     alt = f"{metric.label} by checkpoint. {told}."
-    caption = f"{metric.label} on the quick set, n = {n:,} photos, {run.settings.checkpoint_metrics.decoding}."
+    caption = (
+        f"{metric.label} on the quick set, n = {n:,} photos, {run.settings.checkpoint_metrics.decoding}."
+    )
     if why := run.best.get("why"):
         caption += f" Chosen: {why}."
     draw = lambda w: line_chart(series, plot, w, 280, alt)  # noqa: E731
-    return Figure("checkpoints", "Which checkpoint", alt, caption, **both(draw))
+    return Figure("checkpoints", "Which checkpoint", alt, caption, *both(draw))
 
 
 def error_curves(pairs: Sequence[tuple[str, str, Answers]], name: str = "errors") -> Figure:
@@ -201,15 +222,24 @@ def error_curves(pairs: Sequence[tuple[str, str, Answers]], name: str = "errors"
         shares = (errors[None, :] <= grid[:, None]).mean(axis=1)
         series.append(Series(tuple(zip(grid.tolist(), shares.tolist(), strict=True)), kind, label))
     plot = Plot(
-        "distance from the truth, km (log scale)", "share of photos within", x_log=True, x_domain=(1, 20_000),
-        y_domain=(0, 1), x_ticks=(1, 25, 200, 750, 2500, 20_000), y_format="{:.0%}".format,
+        "distance from the truth, km (log scale)",
+        "share of photos within",
+        x_log=True,
+        x_domain=(1, 20_000),
+        y_domain=(0, 1),
+        x_ticks=(1, 25, 200, 750, 2500, 20_000),
+        y_format="{:.0%}".format,
         x_format=lambda v: f"{v / 1000:g}k" if v >= 10_000 else f"{v:,.0f}",
-    )  # fmt: skip
+    )
     at_750 = ", ".join(
-        f"{label} {np.mean([(p.d_km is not None and p.d_km <= 750) for p in a.predictions]):.0%}" for label, _, a in pairs
+        f"{label} {np.mean([(p.d_km is not None and p.d_km <= 750) for p in a.predictions]):.0%}"
+        for label, _, a in pairs
     )
     alt = f"Share of photos within a distance; within 750 km: {at_750}."
     n = pairs[0][2].n_photos
-    caption = f"Greedy answers, n = {n:,} photos. Answers without coordinates never count as within. Within 750 km: {at_750}."
+    caption = (
+        f"Greedy answers, n = {n:,} photos. Answers without coordinates never count as within. Within 750 "
+        f"km: {at_750}."
+    )
     draw = lambda w: line_chart(series, plot, w, 320, alt)  # noqa: E731
-    return Figure(name, "Share of photos within a distance", alt, caption, **both(draw))
+    return Figure(name, "Share of photos within a distance", alt, caption, *both(draw))

@@ -77,28 +77,48 @@ def ladder_figure(rungs: list[Rung]) -> Figure | None:
     ends = [0.0] + [v for _, d in measured for v in (d.low, d.high, d.difference) if v is not None]
     pad = 0.06 * (max(ends) - min(ends)) or 10.0
     axis = Axis(
-        min(ends) - pad, max(ends) + pad, "change of the mean score, points per photo",
-        lambda v: wording.change(v, "points"), zero=True,
-    )  # fmt: skip
+        min(ends) - pad,
+        max(ends) + pad,
+        "change of the mean score, points per photo",
+        lambda v: wording.change(v, "points"),
+        zero=True,
+    )
     alt = "Change of the mean score by subset. " + "; ".join(f"{row.label}: {row.note}" for row in rows)
-    caption = "If the gain came from photos near training photos, it would shrink down the ladder. Paired 95% intervals."
+    caption = (
+        "If the gain came from photos near training photos, it would shrink down the ladder. Paired 95% "
+        "intervals."
+    )
     return Figure(
-        "ladder", "Does the gain outlive the leaks?", alt, caption, **both(lambda w: dot_rows(rows, axis, w, alt))
+        "ladder",
+        "Does the gain outlive the leaks?",
+        alt,
+        caption,
+        *both(lambda w: dot_rows(rows, axis, w, alt)),
     )
 
 
 def ladder_table(rungs: list[Rung]) -> Table:
     """The rungs in numbers."""
-    rows = []
+    rows: list[tuple[Cell | str, ...]] = []
     for rung in rungs:
         s, r = rung.score, rung.right
         if s is None or r is None:
             rows.append((rung.name, "0", *[wording.NONE] * 4))
             continue
-        rows.append((
-            rung.name, f"{rung.n:,}", wording.move(s.before, s.after, "points"),
-            Cell(f"{wording.change(s.difference, 'points')} {wording.interval(s.low, s.high, 'points')}", s.tone),
-            wording.move(r.before, r.after, "share"), wording.p_value(r.p),
-        ))  # fmt: skip
+        rows.append(
+            (
+                rung.name,
+                f"{rung.n:,}",
+                wording.move(s.before, s.after, "points"),
+                Cell(
+                    f"{wording.change(s.difference, 'points')} {wording.interval(s.low, s.high, 'points')}",
+                    s.tone,
+                ),
+                wording.move(r.before, r.after, "share"),
+                wording.p_value(r.p),
+            )
+        )
     columns = ("Photos", "n", "Mean score", "Change [95%]", "Country right", "p")
-    return Table("The leak ladder in numbers", columns, tuple(rows), "p: exact McNemar test of the countries right.")
+    return Table(
+        "The leak ladder in numbers", columns, tuple(rows), "p: exact McNemar test of the countries right."
+    )

@@ -49,10 +49,7 @@ def rings() -> dict[str, list[list[tuple[float, float]]]]:
     coded = json.loads(path.read_text(encoding="utf-8"))["rings"]
     return {
         iso2: [
-            [
-                (lat / 10, lon / 10)
-                for lon, lat in zip(accumulate(r[0::2]), accumulate(r[1::2]), strict=True)
-            ]
+            [(lat / 10, lon / 10) for lon, lat in zip(accumulate(r[0::2]), accumulate(r[1::2]), strict=True)]
             for r in country
         ]
         for iso2, country in coded.items()

@@ -9,9 +9,20 @@ from geo_assets.report.blocks import Table, Text
 from geo_assets.report.run import Run
 
 PACKAGES = (
-    "geo_assets", "torch", "torchvision", "transformers", "trl", "peft", "accelerate", "datasets", "vllm", "dagster",
-    "polars", "numpy", "pillow",
-)  # fmt: skip
+    "geo_assets",
+    "torch",
+    "torchvision",
+    "transformers",
+    "trl",
+    "peft",
+    "accelerate",
+    "datasets",
+    "vllm",
+    "dagster",
+    "polars",
+    "numpy",
+    "pillow",
+)
 
 
 FILTER_WORDS = {
@@ -61,8 +72,12 @@ def filter_table(run: Run) -> Table | Text:
     if not run.filter_stats:
         return Text("This run recorded no filter statistics.")
     note = "Set A: sometimes right, sometimes wrong. Set B: a seeded share of the rest."
-    known = [(words, text) for key, words in FILTER_WORDS.items() for name, text in flat({key: run.filter_stats.get(key)})
-             if text != "–"]  # fmt: skip
+    known = [
+        (words, text)
+        for key, words in FILTER_WORDS.items()
+        for name, text in flat({key: run.filter_stats.get(key)})
+        if text != "–"
+    ]
     others = {k: v for k, v in run.filter_stats.items() if k not in FILTER_WORDS and k not in FILTER_HIDDEN}
     return Table("How the training rows were chosen", ("Figure", "Value"), tuple(known + flat(others)), note)
 
@@ -72,7 +87,9 @@ def dropped_table(run: Run) -> Table | Text:
     rows = []
     for name, counts in sorted(run.dropped.items()):
         whole = counts.get("rows")
-        reasons = {reason: n for reason, n in counts.items() if reason != "rows" and isinstance(n, int | float)}
+        reasons = {
+            reason: n for reason, n in counts.items() if reason != "rows" and isinstance(n, int | float)
+        }
         for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
             share = f"{100 * n / (whole + n):.1f}%" if isinstance(whole, int) and whole + n else "–"
             rows.append((name, reason.replace("_", " "), f"{n:,}", share))
@@ -80,13 +97,16 @@ def dropped_table(run: Run) -> Table | Text:
             rows.append((name, "nothing", "0", "0.0%"))
     if not rows:
         return Text(
-            "No counts of dropped rows reached this report; each set's own folder has them in dropped.json and "
-            "data_card.md."
+            "No counts of dropped rows reached this report; each set's own folder has them in dropped.json "
+            "and data_card.md."
         )
     return Table(
-        "What was dropped from the data", ("Set", "Reason", "Rows", "Share"), tuple(rows),
-        "Share of the rows kept plus the rows dropped for that reason.", left=(0, 1),
-    )  # fmt: skip
+        "What was dropped from the data",
+        ("Set", "Reason", "Rows", "Share"),
+        tuple(rows),
+        "Share of the rows kept plus the rows dropped for that reason.",
+        left=(0, 1),
+    )
 
 
 def versions(run: Run) -> dict[str, str]:

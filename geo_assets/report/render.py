@@ -43,10 +43,6 @@ def _file_name(photo_id: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", photo_id)[:80]
 
 
-def _markdown_cell(cell: object) -> str:
-    return escaping.prose(cell) if not isinstance(cell, str) or len(cell) < 200 else escaping.prose(cell[:200])
-
-
 def environment(html: bool) -> jinja2.Environment:
     """Jinja2 with the report's filters; HTML output escapes everything by default."""
     found = jinja2.Environment(
@@ -63,7 +59,7 @@ def environment(html: bool) -> jinja2.Environment:
         "file_name": _file_name,
         "prose": escaping.prose,
         "markdown": escaping.markdown,
-        "markdown_cell": _markdown_cell,
+        "cell": escaping.prose,
         "fenced": escaping.fenced,
     }
     return found
@@ -98,7 +94,7 @@ def _write_figures(found: list[Section], folder: Path) -> int:
     return written
 
 
-def _tidy(text: str) -> str:
+def tidy(text: str) -> str:
     """Collapse the blank lines that template blocks leave, except inside fences."""
     out: list[str] = []
     fence = ""
@@ -121,20 +117,25 @@ def _context(run: Run, found: list[Section], judged: Verdict) -> dict[str, Any]:
     if step := run.best.get("step"):
         eyebrow += f" · checkpoint at step {step}"
     footer = (
-        "Made by geo_assets. Country outlines: Natural Earth (public domain). Photos of OSV-5M: Mapillary contributors, "
-        "CC BY-SA 4.0; each set's ATTRIBUTION.csv names them."
+        "Made by geo_assets. Country outlines: Natural Earth (public domain). Photos of OSV-5M: Mapillary "
+        "contributors, CC BY-SA 4.0; each set's ATTRIBUTION.csv names them."
     )
     if run.is_demo:
         footer = "Made by geo_assets. Country outlines: Natural Earth (public domain). The scenes are drawn."
     return {
-        "title": settings.report.title, "eyebrow": eyebrow, "verdict": judged, "sections": found, "footer": footer,
-        "signs": SIGNS, "css": "",
-    }  # fmt: skip
+        "title": settings.report.title,
+        "eyebrow": eyebrow,
+        "verdict": judged,
+        "sections": found,
+        "footer": footer,
+        "signs": SIGNS,
+        "css": "",
+    }
 
 
 def _css() -> Markup:
     page = files("geo_assets.report").joinpath("templates/report.css").read_text(encoding="utf-8")
-    return Markup(palette.root_css() + palette.FIGURE_CSS + page)
+    return Markup(palette.root_css() + palette.figure_css() + page)
 
 
 def render(run: Run, out: Path) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def render(run: Run, out: Path) -> dict[str, Any]:
     page = environment(html=True).get_template("report.html.j2").render({**context, "css": _css()})
     (out / "report.html").write_text(page, encoding="utf-8")
     markdown = environment(html=False).get_template("report.md.j2").render(context)
-    (out / "report.md").write_text(_tidy(markdown), encoding="utf-8")
+    (out / "report.md").write_text(tidy(markdown), encoding="utf-8")
     logger.info("report written: %s, %d figures, %.1f s", judged.word, written, time.monotonic() - started)
     return {
         "verdict": judged.word,

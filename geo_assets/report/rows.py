@@ -89,7 +89,9 @@ def dot_rows(rows: Sequence[Row], axis: Axis, width: int, label: str) -> str:
     note_px = max((svg.text_width(row.note) for row in plain), default=0) + 14
     label_px = 8.0 if narrow else max((svg.text_width(row.label) for row in plain), default=0) + 18
     if not narrow:
-        label_px = max(label_px, min(180, max((svg.text_width(r.label) + 12 for r in rows if r.heading), default=0)))
+        label_px = max(
+            label_px, min(180, max((svg.text_width(r.label) + 12 for r in rows if r.heading), default=0))
+        )
     x = svg.linear(axis.low, axis.high, label_px, width - (16 if narrow else max(note_px, 16)))
     bottom = 8 + sum(_height(row, narrow) for row in rows)
     parts = [_axis(axis, x, 6, bottom, 4 if narrow else 6)]

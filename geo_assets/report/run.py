@@ -26,8 +26,13 @@ from geo_assets.task.prompt import is_echo
 logger = logging.getLogger(__name__)
 
 UPSTREAM = (
-    "base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable", "smoke_test",
-)  # fmt: skip
+    "base_metrics",
+    "rl_metrics",
+    "checkpoint_metrics",
+    "lora_checkpoints",
+    "train_learnable",
+    "smoke_test",
+)
 SPLITS = ("eval_osv", "eval_quick", "eval_pano", "eval_photos")
 DECODINGS = ("greedy", "sampled")
 CONTROLS = ("shuffled", "blank")
@@ -150,7 +155,9 @@ def _json(path: Path, default: Any = None) -> Any:
     if not path.is_file():
         if default is not None:
             return default
-        raise ArtifactError(f"{path.name} is missing in {path.parent}: materialize {path.parent.parent.name} again")
+        raise ArtifactError(
+            f"{path.name} is missing in {path.parent}: materialize {path.parent.parent.name} again"
+        )
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -206,7 +213,9 @@ def read_run(upstream: Mapping[str, Path], settings: Settings, recipes: Mapping[
     if missing:
         raise ArtifactError(f"the report needs {', '.join(missing)}: materialize what is missing first")
     folders = {name: Path(path) for name, path in upstream.items()}
-    answers = _read_answers(folders["base_metrics"], settings) | _read_answers(folders["rl_metrics"], settings)
+    answers = _read_answers(folders["base_metrics"], settings) | _read_answers(
+        folders["rl_metrics"], settings
+    )
     run = Run(
         settings=settings,
         recipes=recipes,
@@ -224,6 +233,7 @@ def read_run(upstream: Mapping[str, Path], settings: Settings, recipes: Mapping[
     )
     if not any(run.pair(split, decoding) for split in run.splits for decoding in DECODINGS):
         raise ArtifactError(
-            "no split has answers of both the start and the policy: materialize base_metrics and rl_metrics again"
+            "no split has answers of both the start and the policy: materialize base_metrics and "
+            "rl_metrics again"
         )
     return run

@@ -5,27 +5,25 @@ What a run lacks is said in the section's place, in one sentence.
 
 from __future__ import annotations
 
-from geo_assets.geo.countries import country_name
 from geo_assets.report import (
     advice,
     calibration,
+    checklist,
     controls,
     costs,
-    countries,
     examples,
     figures,
     ladder,
-    maps,
     provenance,
     tables,
     wording,
 )
-from geo_assets.report.blocks import Block, Checks, Figure, Grid, Section, Steps, Text
+from geo_assets.report.blocks import Block, Checks, Grid, Section, Steps, Text
 from geo_assets.report.comparison import compare, own_interval
 from geo_assets.report.run import DECODINGS, Answers, Run
 from geo_assets.report.verdict import Verdict
+from geo_assets.report.world import world_section
 
-MAP_MOVES = 8
 Pair = tuple[Answers, Answers]
 
 
@@ -46,10 +44,10 @@ def gains_section(run: Run) -> Section:
     return Section("gains", "How much better", (figures.forest(gains),))
 
 
-def trust_section(evidence: advice.Evidence) -> Section:
+def trust_section(evidence: checklist.Evidence) -> Section:
     """The checklist and what to try next."""
     blocks: tuple[Block, ...] = (
-        Checks(advice.checklist(evidence)),
+        Checks(checklist.checklist(evidence)),
         Text("What to try next:"),
         Steps(advice.next_steps(evidence)),
     )
@@ -59,9 +57,9 @@ def trust_section(evidence: advice.Evidence) -> Section:
 def tables_section(run: Run) -> Section:
     """Every metric of every split."""
     remark = Text(
-        "Intervals are paired 95% bootstrap intervals of the difference over the same photos; p is the exact McNemar "
-        "test where each photo is right or wrong. Answers that cannot be read count as wrong and score 0. Blue: better, "
-        "interval excludes zero. Orange: worse.",
+        "Intervals are paired 95% bootstrap intervals of the difference over the same photos; p is the "
+        "exact McNemar test where each photo is right or wrong. Answers that cannot be read count as wrong "
+        "and score 0. Blue: better, interval excludes zero. Orange: worse.",
         aside=True,
     )
     return Section("metrics", "Before and after, every metric", (remark, *tables.metric_tables(run)))
@@ -78,7 +76,9 @@ def landscape_section(run: Run) -> Section:
     n = main_pair(run)[1].n_photos
     blocks: tuple[Block, ...] = (figures.landscape(shown, n, run.is_demo),)
     if run.main_split != "eval_osv" and not run.is_demo:
-        blocks += (Text("This run has no OSV-5M test photos, so its marks are not comparable with the others."),)
+        blocks += (
+            Text("This run has no OSV-5M test photos, so its marks are not comparable with the others."),
+        )
     return Section("landscape", "Where this stands", blocks)
 
 
@@ -87,7 +87,10 @@ def training_section(run: Run) -> Section:
     blocks: list[Block] = []
     curves = figures.training_curves(run)
     if curves:
-        remark = "Light line: each step. Dark line: moving average. Rewards are on the training photos, as sampled."
+        remark = (
+            "Light line: each step. Dark line: moving average. Rewards are on the training photos, as "
+            "sampled."
+        )
         blocks += [Text(remark, aside=True), Grid(curves)]
     else:
         blocks.append(Text("The trainer's log has no curves."))
@@ -99,70 +102,13 @@ def training_section(run: Run) -> Section:
     return Section("training", "Training", tuple(blocks))
 
 
-def _error_map(run: Run, answers: Answers) -> Figure:
-    spots = [
-        maps.Spot(
-            (p.true_latitude, p.true_longitude), p.d_km,
-            f"{country_name(p.true_country_iso2)}; guess {p.country or 'none'}, {wording.distance(p.d_km)} off",
-        )
-        for p in answers.first.values()
-    ]  # fmt: skip
-    near = sum(s.d_km is not None and s.d_km <= 200 for s in spots) / len(spots)
-    far = sum(s.d_km is None or s.d_km > 2500 for s in spots) / len(spots)
-    alt = f"World map of {len(spots):,} photos: {near:.0%} of the guesses lie within 200 km, {far:.0%} beyond 2,500 km."
-    caption = f"Each dot is a photo at its true place, coloured by the error of the policy's guess; n = {len(spots):,}, {answers.decoding}."
-    legend = tuple((class_, words) for _, class_, words in maps.ERROR_CLASSES_KM)
-    return Figure("errors-map", "How far off, by place", alt, caption, maps.error_map(spots, alt), legend=legend)
-
-
-def _moves_map(gains: list[examples.Pair], losses: list[examples.Pair]) -> Figure:
-    def point(p: examples.Prediction) -> tuple[float, float] | None:
-        return (p.lat_deg, p.lon_deg) if p.lat_deg is not None and p.lon_deg is not None else None
-
-    moves = [
-        maps.Move(
-            (after.true_latitude, after.true_longitude), point(before), point(after), better,
-            f"{country_name(after.true_country_iso2)}: {wording.distance(before.d_km)} off before, "
-            f"{wording.distance(after.d_km)} after",
-        )
-        for better, pairs in ((True, gains), (False, losses)) for before, after in pairs
-    ]  # fmt: skip
-    alt = f"World map with great circles from guess to truth for the {len(gains)} best gains and {len(losses)} worst losses."
-    caption = (
-        f"Lines run from a guess to the truth along the great circle: n = {len(gains)} largest gains and {len(losses)} "
-        "largest losses of the score, each with its guess before and after."
-    )
-    legend = (
-        ("truth", "truth"), ("end-before", "guess before"), ("end-after", "guess after, a gain"),
-        ("end-loss", "guess after, a loss"),
-    )  # fmt: skip
-    return Figure("moves-map", "The largest gains and losses", alt, caption, maps.moves_map(moves, alt), legend=legend)
-
-
-def world_section(run: Run) -> Section:
-    """Maps, error curves and countries."""
-    before, after = main_pair(run)
-    found = countries.by_country(before, after)
-    gains, losses = examples.extremes(before, after, MAP_MOVES)
-    lines = [(run.start, "before", before), ("policy", "after", after)]
-    blocks: list[Block] = [
-        countries.change_map(found, after.n_photos),
-        _error_map(run, after),
-        figures.error_curves(lines),
-        _moves_map(gains, losses),
-        countries.country_chart(found),
-        countries.country_table(found),
-    ]
-    return Section("world", "Where in the world", tuple(blocks))
-
-
 def examples_section(run: Run) -> Section:
     """Best gains and worst losses, with photos and texts."""
     before, after = main_pair(run)
     gains, losses = examples.extremes(before, after, run.settings.report.examples)
     remark = Text(
-        f"Picked by the change of the score among {after.n_photos:,} photos, so they are the extremes, not the typical "
-        "case. The texts are the model's own words and may be wrong.",
+        f"Picked by the change of the score among {after.n_photos:,} photos, so they are the extremes, not "
+        "the typical case. The texts are the model's own words and may be wrong.",
         aside=True,
     )
     blocks = examples.example_blocks(run, run.main_split, gains, losses)
@@ -173,11 +119,15 @@ def controls_section(run: Run, found: list[controls.Control]) -> Section:
     """What remains without the right image."""
     answers = run.get("policy", controls.SPLIT, "greedy")
     if answers is None or not found:
-        return Section("controls", "Controls", (Text("The quick set was not answered, so there are no controls."),))
+        return Section(
+            "controls", "Controls", (Text("The quick set was not answered, so there are no controls."),)
+        )
     fitted = controls.baselines(answers)
     blocks: list[Block] = []
     if len(found) == 1:
-        blocks.append(Text("The models were not asked with blank or shuffled images (evaluate.controls is off)."))
+        blocks.append(
+            Text("The models were not asked with blank or shuffled images (evaluate.controls is off).")
+        )
     blocks.append(controls.controls_figure(found, fitted, answers.n_photos))
     shares = [(c.name, controls.surviving_share(found, c.key)) for c in found[1:]]
     told = [f"{name.lower()}: {max(0.0, share):.0%}" for name, share in shares if share is not None]
@@ -203,8 +153,8 @@ def calibration_section(run: Run) -> Section:
     found = calibration.calibration(run, run.main_split)
     if found is None:
         words = (
-            "Needs at least two sampled answers for each photo; this run has fewer. Set evaluate.samples to 4 or more to "
-            "see whether the spread of the guesses tells which to trust."
+            "Needs at least two sampled answers for each photo; this run has fewer. Set evaluate.samples "
+            "to 4 or more to see whether the spread of the guesses tells which to trust."
         )
         return Section("calibration", "Calibration", (Text(words),))
     return Section("calibration", "Calibration", (calibration.calibration_figure(found),))
@@ -219,7 +169,9 @@ def data_section(run: Run) -> Section:
 def cost_section(run: Run, spent: costs.Costs) -> Section:
     """Time, tokens, dollars."""
     blocks: list[Block] = [costs.costs_table(spent)]
-    seconds = wording.lookup(run.train_stats, "seconds_per_step") or wording.lookup(run.smoke, "seconds_per_step")
+    seconds = wording.lookup(run.train_stats, "seconds_per_step") or wording.lookup(
+        run.smoke, "seconds_per_step"
+    )
     if seconds:
         blocks.append(Text(f"One training step took {seconds:.1f} s."))
     return Section("cost", "Hours, tokens, dollars", tuple(blocks))
@@ -227,18 +179,20 @@ def cost_section(run: Run, spent: costs.Costs) -> Section:
 
 def provenance_section(run: Run) -> Section:
     """Versions and recipes."""
-    return Section("provenance", "Versions and recipes", (provenance.versions_text(run), provenance.recipes_table(run)))
+    return Section(
+        "provenance", "Versions and recipes", (provenance.versions_text(run), provenance.recipes_table(run))
+    )
 
 
 def sections(run: Run, spent: costs.Costs, judged: Verdict) -> list[Section]:
     """All sections in reading order."""
     found = controls.controls(run)
     rungs = ladder.ladder(run, run.main_split)
-    evidence = advice.gather(run, found, rungs)
+    evidence = checklist.gather(run, found, rungs)
     return [
         gains_section(run),
         trust_section(evidence),
-        world_section(run),
+        world_section(run, *main_pair(run)),
         examples_section(run),
         tables_section(run),
         landscape_section(run),

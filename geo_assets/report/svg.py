@@ -50,9 +50,15 @@ def text(
     """
     anchored = None if anchor == "start" else anchor
     return tag(
-        "text", escape(words), x=number(x), y=number(y), class_=class_, dy=".35em", text_anchor=anchored,
+        "text",
+        escape(words),
+        x=number(x),
+        y=number(y),
+        class_=class_,
+        dy=".35em",
+        text_anchor=anchored,
         font_size=size,
-    )  # fmt: skip
+    )
 
 
 def text_width(words: str, size: float = FONT_PX) -> float:
@@ -64,7 +70,8 @@ def text_width(words: str, size: float = FONT_PX) -> float:
 def document(width: float, height: float, body: str, label: str, class_: str = "fig") -> str:
     """An `<svg>` that scales down to its container and reads as one image to a screen reader."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{class_}" viewBox="0 0 {number(width)} {number(height)}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{class_}"'
+        f' viewBox="0 0 {number(width)} {number(height)}"'
         f' width="{number(width)}" height="{number(height)}" role="img" aria-label="{escape(label)}"'
         f' font-size="{FONT_PX}">{body}</svg>'
     )
@@ -87,18 +94,18 @@ def logarithmic(low: float, high: float, start: float, end: float) -> Scale:
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Round tick values within `low…high`, about `wanted` of them.
+    """Round tick values within `low…high`, at most `wanted` steps.
 
     >>> ticks(0, 1)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     >>> ticks(-130, 420, 5)
-    [-100.0, 0.0, 100.0, 200.0, 300.0, 400.0]
+    [0.0, 200.0, 400.0]
     """
     if not high > low:
         return [float(low)]
     rough = (high - low) / wanted
     power = 10.0 ** math.floor(math.log10(rough))
-    step = min((m * power for m in (1, 2, 5, 10)), key=lambda s: abs(s - rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(i * step, 10) + 0.0 for i in range(first, last + 1)]
 

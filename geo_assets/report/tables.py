@@ -6,12 +6,15 @@ so neither interval nor p-value; their change is shown alone.
 
 from __future__ import annotations
 
+import numpy as np
+
 from geo_assets.report import wording
 from geo_assets.report.blocks import Cell, Table
 from geo_assets.report.comparison import Difference, compare
-from geo_assets.report.run import DECODINGS, Run
+from geo_assets.report.run import DECODINGS, Answers, Run
 
 Row = tuple[Cell | str, ...]
+SIDES = ("before", "after")
 
 
 def _change(metric: wording.Metric, d: Difference | None, before: float | None, after: float | None) -> Row:
@@ -24,35 +27,44 @@ def _change(metric: wording.Metric, d: Difference | None, before: float | None, 
     return Cell(wording.change(after - before, metric.unit), "muted"), wording.NONE
 
 
-def split_table(run: Run, split: str, decoding: str, folded: bool) -> Table | None:
-    """One split under one decoding: base, start and policy, and the policy's change against each."""
-    policy = run.get("policy", split, decoding)
-    befores = [who for who in dict.fromkeys((run.start, "base")) if run.get(who, split, decoding)]
-    if policy is None or not befores:
+def split_table(run: Run, split: str, decoding: str, before: str, folded: bool) -> Table | None:
+    """One split under one decoding: the policy's change against `before`, the base beside the start."""
+    pair = run.pair(split, decoding, before)
+    if pair is None:
         return None
-    shown = list(reversed(befores))
-    answers = {who: run.answers[who, split, decoding] for who in befores}
-    differences = {who: compare(answers[who], policy) for who in befores}
+    differences = compare(*pair)
+    base = run.get("base", split, decoding) if before == "start" else None
     rows: list[Row] = []
     for metric in wording.METRICS:
-        values = {who: _value(answers[who].metrics, differences[who], metric.key, "before") for who in befores}
-        after = _value(policy.metrics, differences[befores[0]], metric.key, "after")
-        if after is None and all(v is None for v in values.values()):
+        first, second = (
+            _value(a.metrics, differences, metric.key, s) for a, s in zip(pair, SIDES, strict=True)
+        )
+        if first is None and second is None:
             continue
-        row: list[Cell | str] = [metric.label, *(wording.value(values[who], metric.unit) for who in shown)]
-        row.append(wording.value(after, metric.unit))
-        for who in befores:
-            row += _change(metric, differences[who].get(metric.key), values[who], after)
-        rows.append(tuple(row))
-    columns = ["Metric", *(who.capitalize() for who in shown), "Policy"]
-    for who in befores:
-        columns += [f"Against {who} [95%]", "p"]
-    name = wording.split_name(split, run.is_demo)
-    n = policy.n_photos
-    k = len(policy.predictions) // n
+        shown = [*([_own(base, metric.key)] if base else []), first, second]
+        change = _change(metric, differences.get(metric.key), first, second)
+        rows.append((metric.label, *(wording.value(v, metric.unit) for v in shown), *change))
+    columns = (
+        "Metric",
+        *(["Base"] if base else []),
+        before.capitalize(),
+        "Policy",
+        f"Against {before} [95%]",
+        "p",
+    )
+    name, n = wording.split_name(split, run.is_demo), differences["mean_geoscore"].n
+    k = len(pair[1].predictions) // pair[1].n_photos
     per_photo = f", {k} answers each" if k > 1 else ""
-    caption = f"{name} ({split}), {decoding}, n = {n:,} photos{per_photo}"
-    return Table(caption, tuple(columns), tuple(rows), folded=folded)
+    caption = f"{name} ({split}), {decoding}, against {before}, n = {n:,} photos{per_photo}"
+    return Table(caption, columns, tuple(rows), folded=folded)
+
+
+def _own(answers: Answers, key: str) -> float | None:
+    """The value of one model by itself."""
+    if key in answers.values:
+        values = answers.values[key]
+        return float(np.median(values) if key == "median_km" else values.mean())
+    return wording.lookup(answers.metrics, key)
 
 
 def _value(metrics: dict, differences: dict[str, Difference], key: str, side: str) -> float | None:
@@ -63,11 +75,12 @@ def _value(metrics: dict, differences: dict[str, Difference], key: str, side: st
 
 
 def metric_tables(run: Run) -> list[Table]:
-    """All splits and decodings; the main one open, the rest folded."""
-    tables = []
-    for split in run.splits:
-        for decoding in DECODINGS:
-            table = split_table(run, split, decoding, folded=bool(tables))
-            if table is not None:
-                tables.append(table)
+    """All splits and decodings against the start, then against the base; the first open, the rest folded."""
+    tables: list[Table] = []
+    for before in dict.fromkeys((run.start, "base")):
+        for split in run.splits:
+            for decoding in DECODINGS:
+                table = split_table(run, split, decoding, before, folded=bool(tables))
+                if table is not None:
+                    tables.append(table)
     return tables

@@ -48,8 +48,10 @@ def _figures(run: Run, split: str) -> dict[str, dict[str, Difference]]:
 def judge(verdicts: list[str]) -> Word:
     """The word for the verdicts of greedy and sampled.
 
-    >>> judge(["better", "better"]), judge(["better", "unclear"]), judge(["unclear"]), judge(["worse", "unclear"])
-    ('Improved', 'Partly improved', 'No change shown', 'Worse')
+    >>> judge(["better", "better"]), judge(["better", "unclear"])
+    ('Improved', 'Partly improved')
+    >>> judge(["unclear"]), judge(["worse", "unclear"])
+    ('No change shown', 'Worse')
     """
     if all(v == "better" for v in verdicts):
         return "Improved"
@@ -60,8 +62,9 @@ def judge(verdicts: list[str]) -> Word:
 
 def _moved(d: Difference, decoding: str) -> str:
     return (
-        f"{decoding} answers went from {wording.value(d.before, 'points')} to {wording.value(d.after, 'points')} points "
-        f"({wording.change(d.difference, 'points')}, 95% interval {wording.interval(d.low, d.high, 'points')})"
+        f"{decoding} answers went from {wording.value(d.before, 'points')} to "
+        f"{wording.value(d.after, 'points')} points ({wording.change(d.difference, 'points')}, 95% interval "
+        f"{wording.interval(d.low, d.high, 'points')})"
     )
 
 
@@ -88,19 +91,20 @@ def _caveats(run: Run) -> tuple[str, ...]:
     found = []
     if run.settings.train.shuffle_rewards:
         found.append(
-            "This is a control run: every reward went to a random row, so a gain here would mean a fault in the pipeline."
+            "This is a control run: every reward went to a random row, so a gain here would mean a fault "
+            "in the pipeline."
         )
     if run.planted_bias:
         share = run.settings.warm_start.lookalike_share
         found.append(
-            f"The start was biased on purpose: for about half of the countries the warm-up's captions name a "
-            f"look-alike {share:.0%} of the time, and GRPO had to unlearn that from coordinates alone. Greedy answers "
-            "overstate such a flip, so read the sampled figures first."
+            "The start was biased on purpose: for about half of the countries the warm-up's captions name "
+            f"a look-alike {share:.0%} of the time, and GRPO had to unlearn that from coordinates alone. "
+            "Greedy answers overstate such a flip, so read the sampled figures first."
         )
     if run.is_demo:
         found.append(
-            "The scenes are drawn and the model is tiny: this proves that the pipeline works, not that the model can "
-            "place real photos."
+            "The scenes are drawn and the model is tiny: this proves that the pipeline works, not that the "
+            "model can place real photos."
         )
     return tuple(found)
 
@@ -120,7 +124,9 @@ def _tile(title: str, figures: dict[str, dict[str, Difference]], key: str) -> Ti
 
 def _tiles(figures: dict[str, dict[str, Difference]], costs: Costs) -> tuple[Tile, ...]:
     spent = Tile(
-        "Time and cost", wording.duration(costs.seconds), (dollars(costs.dollars), f"{costs.tokens / 1e6:,.1f} M tokens")
+        "Time and cost",
+        wording.duration(costs.seconds),
+        (dollars(costs.dollars), f"{costs.tokens / 1e6:,.1f} M tokens"),
     )
     return (
         _tile("Mean score", figures, "mean_geoscore"),
@@ -136,9 +142,12 @@ def _headline(figures: dict[str, dict[str, Difference]]) -> dict[str, float]:
         for key in ("mean_geoscore", "country_acc", "median_km", "mean_reward", "format_rate"):
             if (d := differences.get(key)) is not None:
                 for part, amount in (
-                    ("before", d.before), ("after", d.after), ("gain", d.difference), ("gain_low", d.low),
+                    ("before", d.before),
+                    ("after", d.after),
+                    ("gain", d.difference),
+                    ("gain_low", d.low),
                     ("gain_high", d.high),
-                ):  # fmt: skip
+                ):
                     if amount is not None:
                         found[f"{decoding}/{key}/{part}"] = round(float(amount), 4)
     return found
@@ -151,8 +160,16 @@ def verdict(run: Run, costs: Costs) -> Verdict:
     word = judge([d.verdict for d in scores.values()])
     n = max(d.n for d in scores.values())
     tones: dict[Word, Literal["good", "caution", "bad", "unknown"]] = {
-        "Improved": "good", "Partly improved": "caution", "No change shown": "unknown", "Worse": "bad",
-    }  # fmt: skip
+        "Improved": "good",
+        "Partly improved": "caution",
+        "No change shown": "unknown",
+        "Worse": "bad",
+    }
     return Verdict(
-        word, tones[word], _sentence(run, word, scores, n), _caveats(run), _tiles(figures, costs), _headline(figures)
+        word,
+        tones[word],
+        _sentence(run, word, scores, n),
+        _caveats(run),
+        _tiles(figures, costs),
+        _headline(figures),
     )

@@ -31,8 +31,8 @@ METRICS: tuple[Metric, ...] = (
     Metric("mean_reward", "Mean reward", "reward"),
     Metric("country_acc", "Country right", "share"),
     Metric("sovereign_acc", "Sovereign state right", "share"),
-    Metric("country_acc_coords", "Country right, by coordinates", "share"),
-    Metric("country_agreement", "Text and coordinates agree", "share", "none"),
+    Metric("country_acc_coords", "Country, by coordinates", "share"),
+    Metric("country_agreement", "Text agrees with coordinates", "share", "none"),
     Metric("region_acc", "Region right", "share"),
     Metric("city_acc", "City right", "share"),
     Metric("median_km", "Median error", "km", "down"),
@@ -41,12 +41,12 @@ METRICS: tuple[Metric, ...] = (
     Metric("acc_at_km.200", "Within 200 km", "share"),
     Metric("acc_at_km.750", "Within 750 km", "share"),
     Metric("acc_at_km.2500", "Within 2,500 km", "share"),
-    Metric("format_rate", "Answers in the right form", "share"),
-    Metric("truncated_rate", "Answers cut off", "share", "down"),
-    Metric("prompt_echo_rate", "Copies of the prompt's example", "share", "down"),
-    Metric("effective_countries", "Effective number of countries named", "plain", "none"),
-    Metric("js_divergence", "Divergence from the true country mix", "plain", "down"),
-    Metric("top_coordinate_share", "Share of the most frequent coordinates", "share", "down"),
+    Metric("format_rate", "Right form", "share"),
+    Metric("truncated_rate", "Cut off", "share", "down"),
+    Metric("prompt_echo_rate", "Copies of the example", "share", "down"),
+    Metric("effective_countries", "Countries named, effective", "plain", "none"),
+    Metric("js_divergence", "Country mix, divergence", "plain", "down"),
+    Metric("top_coordinate_share", "Most frequent coordinates", "share", "down"),
     Metric("mean_completion_tokens", "Tokens per answer", "tokens", "none"),
     Metric("images_per_second", "Photos per second", "plain", "none"),
 )
@@ -99,7 +99,11 @@ def value(amount: float | None, unit: Unit) -> str:
         return f"{amount:,.0f} km" if amount >= 10 else f"{amount:.1f} km"
     if unit == "points":
         return f"{amount:,.0f}"
-    return f"{amount:.3f}" if unit == "reward" else f"{amount:,.0f}" if abs(amount) >= 100 else f"{amount:.2f}"
+    if unit == "tokens":
+        return f"{amount:,.1f}"
+    return (
+        f"{amount:.3f}" if unit == "reward" else f"{amount:,.0f}" if abs(amount) >= 100 else f"{amount:.2f}"
+    )
 
 
 def change(amount: float | None, unit: Unit, with_unit: bool = True) -> str:

@@ -23,8 +23,8 @@ from geo_assets.task.metrics import Prediction, summarise
 from geo_assets_tests.report.places import CLUES, COUNTRIES, DEMO, LOOKALIKES
 
 HOSTILE = (
-    '<think><script>alert("x")</script> signs | in <b>Latin</b> ```js\nalert(1)\n``` [map](javascript:alert(2))'
-    " ![](https://example.invalid/x.png) \u202egnp.exe</think>"
+    '<think><script>alert("x")</script> signs | in <b>Latin</b> ```js\nalert(1)\n```'
+    " [map](javascript:alert(2)) ![](https://example.invalid/x.png) \u202egnp.exe</think>"
 )
 
 
@@ -43,13 +43,22 @@ class Scale:
     steps: int = 1200
     save_steps: int = 200
     thumbs: bool = True
+    device: str = "NVIDIA H100 80GB HBM3"
+    seconds_per_step: float = 19.2
     seed: int = 1
 
 
 DEMO_SCALE = Scale(
     splits={"eval_osv": 600, "eval_quick": 200, "eval_pano": 48},
-    countries=DEMO, gain=0.3, samples=1, start_is_base=False, steps=70, save_steps=10,
-)  # fmt: skip
+    countries=DEMO,
+    gain=0.3,
+    samples=1,
+    start_is_base=False,
+    steps=70,
+    save_steps=10,
+    device="cpu",
+    seconds_per_step=2.4,
+)
 
 
 def _rng(scale: Scale, *words: object) -> np.random.Generator:
@@ -72,7 +81,9 @@ def _truths(scale: Scale, split: str, n: int) -> list[dict]:
     for i in range(n):
         iso2 = scale.countries[int(rng.integers(len(scale.countries)))]
         lat, lon = _near(iso2, rng)
-        rows.append({"id": f"{source[5:]}{i:05d}", "iso2": iso2, "lat": lat, "lon": lon, "luck": rng.random(3)})
+        rows.append(
+            {"id": f"{source[5:]}{i:05d}", "iso2": iso2, "lat": lat, "lon": lon, "luck": rng.random(3)}
+        )
     return rows
 
 
@@ -88,7 +99,7 @@ def _skill(scale: Scale, iso2: str, who: str, decoding: str) -> float:
 def _guess(scale: Scale, row: dict, who: str, decoding: str, k: int) -> tuple[str, float, float] | None:
     """What this model says about this photo, or None for an answer without form."""
     rng = _rng(scale, row["id"], who, decoding, k)
-    if rng.random() < {"base": 0.04, "start": 0.03, "policy": 0.012}[who]:
+    if rng.random() < {"base": 0.04, "start": 0.03, "policy": 0.012 if scale.gain else 0.03}[who]:
         return None
     luck = row["luck"][0] if decoding == "greedy" else 0.55 * row["luck"][0] + 0.45 * rng.random()
     if decoding in ("blank", "shuffled"):
@@ -109,33 +120,66 @@ def _prediction(scale: Scale, row: dict, who: str, decoding: str, k: int) -> Pre
     rng = _rng(scale, "words", row["id"], who, decoding, k)
     guess = _guess(scale, row, who, decoding, k)
     clues = "; ".join(rng.choice(CLUES, 3, replace=False))
-    think = f"<think>{clues}; so this looks like {COUNTRIES[guess[0]][0] if guess else 'somewhere else'}.</think>"
+    think = (
+        f"<think>{clues}; so this looks like {COUNTRIES[guess[0]][0] if guess else 'somewhere else'}.</think>"
+    )
     if rng.random() < 0.06:
         think = HOSTILE
     common = {
-        "id": row["id"], "k": k, "true_latitude": row["lat"], "true_longitude": row["lon"],
-        "true_country_iso2": row["iso2"], "true_region": None, "true_city": None,
+        "id": row["id"],
+        "k": k,
+        "true_latitude": row["lat"],
+        "true_longitude": row["lon"],
+        "true_country_iso2": row["iso2"],
+        "true_region": None,
+        "true_city": None,
         "n_tokens": int(rng.integers(40, 160)),
-    }  # fmt: skip
+    }
     if guess is None:
         cut = bool(rng.random() < 0.5)
-        return Prediction.from_json({
-            **common, "completion": think[:60] if cut else f"{think} I think it is Europe.", "country": None,
-            "country_iso2": None, "lat_deg": None, "lon_deg": None, "parsed": False, "truncated": cut,
-            "d_km": None, "geoscore": 0.0, "format": 0.0, "country_reward": 0.0, "dist": 0.0, "total": 0.0,
-            "finish_reason": "length" if cut else "stop",
-        })  # fmt: skip
+        return Prediction.from_json(
+            {
+                **common,
+                "completion": think[:60] if cut else f"{think} I think it is Europe.",
+                "country": None,
+                "country_iso2": None,
+                "lat_deg": None,
+                "lon_deg": None,
+                "parsed": False,
+                "truncated": cut,
+                "d_km": None,
+                "geoscore": 0.0,
+                "format": 0.0,
+                "country_reward": 0.0,
+                "dist": 0.0,
+                "total": 0.0,
+                "finish_reason": "length" if cut else "stop",
+            }
+        )
     iso2, lat, lon = guess
     name = COUNTRIES[iso2][0]
     d_km = float(haversine_km(row["lat"], row["lon"], lat, lon))
     right, dist = float(iso2 == row["iso2"]), 0.5 * math.exp(-d_km / 1492.7) + 0.5 * math.exp(-d_km / 250)
     answer = json.dumps({"country": name, "lat": round(lat, 2), "lon": round(lon, 2)})
-    return Prediction.from_json({
-        **common, "completion": f"{think}\n<answer>{answer}</answer>", "country": name, "country_iso2": iso2,
-        "lat_deg": round(lat, 2), "lon_deg": round(lon, 2), "parsed": True, "truncated": False, "d_km": d_km,
-        "geoscore": float(geoscore(d_km)), "format": 1.0, "country_reward": right, "dist": dist,
-        "total": 0.1 + 0.3 * right + 0.6 * dist, "finish_reason": "stop",
-    })  # fmt: skip
+    return Prediction.from_json(
+        {
+            **common,
+            "completion": f"{think}\n<answer>{answer}</answer>",
+            "country": name,
+            "country_iso2": iso2,
+            "lat_deg": round(lat, 2),
+            "lon_deg": round(lon, 2),
+            "parsed": True,
+            "truncated": False,
+            "d_km": d_km,
+            "geoscore": float(geoscore(d_km)),
+            "format": 1.0,
+            "country_reward": right,
+            "dist": dist,
+            "total": 0.1 + 0.3 * right + 0.6 * dist,
+            "finish_reason": "stop",
+        }
+    )
 
 
 def _write_answers(folder: Path, predictions: list[Prediction], seconds: float) -> dict:
@@ -170,7 +214,9 @@ def draw_photo(seed: int, size: tuple[int, int] = (320, 240)) -> Image.Image:
     photo = Image.new("RGB", size, sky)
     draw = ImageDraw.Draw(photo)
     draw.rectangle((0, height * 0.55, width, height), fill=ground)
-    draw.polygon([(width * 0.48, height * 0.55), (width * 0.52, height * 0.55), (width, height), (0, height)], "#555")
+    draw.polygon(
+        [(width * 0.48, height * 0.55), (width * 0.52, height * 0.55), (width, height), (0, height)], "#555"
+    )
     draw.line([(width / 2, height * 0.57), (width / 2, height)], "#eec628" if seed % 2 else "#fff", 4)
     for _ in range(4):
         x, y = rng.random() * width, height * (0.3 + 0.2 * rng.random())
@@ -190,11 +236,13 @@ def _write_leaks(out: Path, scale: Scale) -> None:
     (out / "leaks").mkdir()
     for split, n in scale.splits.items():
         rng = _rng(scale, "leaks", split)
-        frame = pl.DataFrame({
-            "id": [row["id"] for row in _truths(scale, split, n)],
-            "same_creator": rng.random(n) < 0.18,
-            "nearest_train_km": np.exp(rng.normal(2.6, 1.5, n)),
-        })  # fmt: skip
+        frame = pl.DataFrame(
+            {
+                "id": [row["id"] for row in _truths(scale, split, n)],
+                "same_creator": rng.random(n) < 0.18,
+                "nearest_train_km": np.exp(rng.normal(2.6, 1.5, n)),
+            }
+        )
         frame.write_parquet(out / "leaks" / f"{split}.parquet")
 
 
@@ -203,18 +251,29 @@ def _log_history(scale: Scale) -> list[dict]:
     for step in range(1, scale.steps + 1):
         done = 1 - math.exp(-3 * step / scale.steps)
         noise = rng.normal(0, 0.03, 6)
-        records.append({
-            "step": step, "reward": 0.42 + 0.13 * done + noise[0], "reward_std": 0.22 - 0.05 * done + noise[1] / 4,
-            "rewards/total_reward/mean": 0.42 + 0.13 * done + noise[0],
-            "rewards/format_reward/mean": min(1.0, 0.96 + 0.03 * done + noise[2] / 5),
-            "rewards/country_reward/mean": 0.45 + 0.2 * done + noise[3] * 1.5,
-            "rewards/dist_reward/mean": 0.3 + 0.1 * done + noise[4],
-            "completions/mean_length": 96 - 22 * done + noise[5] * 40, "completions/clipped_ratio": abs(noise[5]) / 4,
-            "entropy": 0.9 - 0.35 * done + noise[1] / 2, "frac_reward_zero_std": max(0.0, 0.08 + 0.1 * done + noise[2]),
-            "grad_norm": abs(0.15 + noise[4]), "loss": noise[0] / 10, "learning_rate": 1e-5, "step_time": 19 + noise[1] * 9,
-            "num_tokens": step * 32 * 520,
-        })  # fmt: skip
-    records.append({"step": scale.steps, "train_runtime": 19.2 * scale.steps, "train_loss": 0.01})
+        records.append(
+            {
+                "step": step,
+                "reward": 0.42 + 0.13 * done + noise[0],
+                "reward_std": 0.22 - 0.05 * done + noise[1] / 4,
+                "rewards/total_reward/mean": 0.42 + 0.13 * done + noise[0],
+                "rewards/format_reward/mean": min(1.0, 0.96 + 0.03 * done + noise[2] / 5),
+                "rewards/country_reward/mean": 0.45 + 0.2 * done + noise[3] * 1.5,
+                "rewards/dist_reward/mean": 0.3 + 0.1 * done + noise[4],
+                "completions/mean_length": 96 - 22 * done + noise[5] * 40,
+                "completions/clipped_ratio": abs(noise[5]) / 4,
+                "entropy": 0.9 - 0.35 * done + noise[1] / 2,
+                "frac_reward_zero_std": max(0.0, 0.08 + 0.1 * done + noise[2]),
+                "grad_norm": abs(0.15 + noise[4]),
+                "loss": noise[0] / 10,
+                "learning_rate": 1e-5,
+                "step_time": 19 + noise[1] * 9,
+                "num_tokens": step * 32 * 520,
+            }
+        )
+    records.append(
+        {"step": scale.steps, "train_runtime": scale.seconds_per_step * scale.steps, "train_loss": 0.01}
+    )
     return records
 
 
@@ -226,7 +285,13 @@ def _write_training(root: Path, scale: Scale) -> dict[str, Path]:
     for name, records in (("lora_checkpoints", history), ("smoke_test", history[:20])):
         (folders[name] / "log_history.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
         (folders[name] / "samples.jsonl").write_text("")
-    stats = {"steps": scale.steps, "seconds": 19.2 * scale.steps, "seconds_per_step": 19.2, "device": "NVIDIA H100"}
+    per_step = scale.seconds_per_step
+    stats = {
+        "steps": scale.steps,
+        "seconds": per_step * scale.steps,
+        "seconds_per_step": per_step,
+        "device": scale.device,
+    }
     (folders["lora_checkpoints"] / "train_stats.json").write_text(json.dumps(stats))
     smoke = {"seconds_per_step": 19.4, "format_rate": 0.97, "recommended_max_steps": 1484}
     (folders["smoke_test"] / "smoke.json").write_text(json.dumps(smoke))
@@ -253,14 +318,25 @@ def _write_checkpoints(out: Path, scale: Scale) -> None:
 def _write_learnable(out: Path, scale: Scale) -> None:
     out.mkdir()
     rows = _truths(scale, "train", 400)
-    pl.DataFrame({
-        "id": [row["id"] for row in rows], "country_iso2": [row["iso2"] for row in rows],
-        "set": ["A" if i % 5 else "B" for i in range(400)], "hits": [i % 5 for i in range(400)],
-    }).write_parquet(out / "train_learnable.parquet")  # fmt: skip
+    pl.DataFrame(
+        {
+            "id": [row["id"] for row in rows],
+            "country_iso2": [row["iso2"] for row in rows],
+            "set": ["A" if i % 5 else "B" for i in range(400)],
+            "hits": [i % 5 for i in range(400)],
+        }
+    ).write_parquet(out / "train_learnable.parquet")
     stats = {
-        "rows_sampled": 1000, "base_mean_reward": 0.43, "base_country_acc": 0.46, "set_a": 320, "set_b": 80,
-        "rows": 400, "countries": len(scale.countries), "std_threshold": 0.08, "expected_zero_std_share": 0.11,
-    }  # fmt: skip
+        "rows_sampled": 1000,
+        "base_mean_reward": 0.43,
+        "base_country_acc": 0.46,
+        "set_a": 320,
+        "set_b": 80,
+        "rows": 400,
+        "countries": len(scale.countries),
+        "std_threshold": 0.08,
+        "expected_zero_std_share": 0.11,
+    }
     (out / "filter_stats.json").write_text(json.dumps(stats))
     dropped = {"damaged_image": 4, "overlay_cropped": 31, "country_mismatch": 12, "rows": 4800}
     (out / "dropped.json").write_text(json.dumps(dropped))

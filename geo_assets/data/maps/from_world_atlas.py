@@ -20,7 +20,10 @@ ATTRIBUTION = "Natural Earth 1:110m (public domain), by way of world-atlas 2.0.2
 
 def arcs_of(topology: dict) -> list[Ring]:
     """Decode the delta-coded arcs to lists of (lon, lat) in degrees."""
-    (scale_x, scale_y), (shift_x, shift_y) = topology["transform"]["scale"], topology["transform"]["translate"]
+    (scale_x, scale_y), (shift_x, shift_y) = (
+        topology["transform"]["scale"],
+        topology["transform"]["translate"],
+    )
     arcs = []
     for arc in topology["arcs"]:
         x = y = 0
@@ -45,7 +48,10 @@ def clip(ring: Ring, limit: float, keep_below: bool) -> Ring:
     """Sutherland-Hodgman against one meridian."""
     out: Ring = []
     for (x0, y0), (x1, y1) in pairwise([*ring, ring[0]]):
-        inside0, inside1 = (x0 <= limit) == keep_below or x0 == limit, (x1 <= limit) == keep_below or x1 == limit
+        inside0, inside1 = (
+            (x0 <= limit) == keep_below or x0 == limit,
+            (x1 <= limit) == keep_below or x1 == limit,
+        )
         if inside0:
             out.append((x0, y0))
         if inside0 != inside1:
