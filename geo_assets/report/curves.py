@@ -96,7 +96,7 @@ def _frame(plot: Plot, x: svg.Scale, y: svg.Scale, box: tuple[float, float, floa
     x_low, x_high = plot.x_domain or (0.0, 1.0)
     y_low, y_high = plot.y_domain or (0.0, 1.0)
     parts = []
-    for value in svg.ticks(y_low, y_high, 4):
+    for value in svg.ticks(y_low, y_high, 5):
         parts.append(svg.tag("line", x1=left, x2=right, y1=y(value), y2=y(value), class_="grid"))
         parts.append(svg.text(left - 7, y(value), plot.y_format(value), "muted", "end", 12))
     wanted = 5 if right - left > 320 else 3
@@ -135,7 +135,7 @@ def line_chart(series: Sequence[Series], plot: Plot, width: int, height: int, la
     y_low, y_high = plot.y_domain or (0.0, 1.0)
     names = [s.label for s in series if s.label]
     right = width - (max((svg.text_width(n) for n in names), default=0) + 12 if names else 22)
-    left = max(svg.text_width(plot.y_format(v), 12) for v in svg.ticks(y_low, y_high, 4)) + 12
+    left = max(svg.text_width(plot.y_format(v), 12) for v in svg.ticks(y_low, y_high, 5)) + 12
     top, bottom = (34.0 if plot.y_title else 12.0), height - 46.0
     make_x = svg.logarithmic if plot.x_log else svg.linear
     x, y = make_x(*fitted_x, left, right), svg.linear(y_low, y_high, bottom, top)

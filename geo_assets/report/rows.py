@@ -14,7 +14,7 @@ from geo_assets.report import svg
 
 NARROW_PX = 520
 LINE_PX = 26
-NARROW_LINE_PX = 40
+NARROW_LINE_PX = 44
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def dot_rows(rows: Sequence[Row], axis: Axis, width: int, label: str) -> str:
     for row in rows:
         step = _height(row, narrow)
         words = "ink strong" if row.strong or row.heading else "ink"
-        mark_y = y + (28 if narrow else step / 2)
+        mark_y = y + (27 if narrow else step / 2)
         if row.heading:
             parts.append(svg.text(0, y + 18, row.label, "muted strong halo", size=12))
         elif narrow:

@@ -45,6 +45,7 @@ class Scale:
     thumbs: bool = True
     device: str = "NVIDIA H100 80GB HBM3"
     seconds_per_step: float = 19.2
+    hostile: float = 0.06
     seed: int = 1
 
 
@@ -123,7 +124,7 @@ def _prediction(scale: Scale, row: dict, who: str, decoding: str, k: int) -> Pre
     think = (
         f"<think>{clues}; so this looks like {COUNTRIES[guess[0]][0] if guess else 'somewhere else'}.</think>"
     )
-    if rng.random() < 0.06:
+    if rng.random() < scale.hostile:
         think = HOSTILE
     common = {
         "id": row["id"],

@@ -13,7 +13,11 @@ from geo_assets_tests.report.places import COUNTRIES
 
 FEW_RESAMPLES = Evaluate(resamples=500)
 POD_SCALE = Scale(
-    splits={"eval_osv": 240, "eval_quick": 120, "eval_pano": 60}, gain=0.45, steps=60, save_steps=20
+    splits={"eval_osv": 240, "eval_quick": 120, "eval_pano": 60},
+    gain=0.45,
+    steps=60,
+    save_steps=20,
+    hostile=0.3,
 )
 BARE_SCALE = Scale(
     splits={"eval_osv": 150, "eval_quick": 60},
