@@ -282,7 +282,9 @@ def _disk_message(asset: str, home: Path, error: OSError) -> str:
         free = f"{shutil.disk_usage(home).free / 2**30:.1f} GiB free"
     except OSError:
         free = "free space unknown"
-    return f"{asset}: {error.strerror or error}{where}; {home} has {free}: make room or set GEO_HOME elsewhere"
+    return (
+        f"{asset}: {error.strerror or error}{where}; {home} has {free}: make room or set GEO_HOME elsewhere"
+    )
 
 
 def _size(path: Path) -> int:

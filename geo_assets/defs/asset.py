@@ -195,4 +195,3 @@ def _code_version(spec: AssetSpec) -> str:
     settings = load_profile()
     sections = {name: getattr(settings, name).model_dump(mode="json") for name in spec.sections}
     return digest([spec.code_version, sections])
-

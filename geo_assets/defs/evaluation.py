@@ -17,6 +17,7 @@ _COLUMNS = ("n", "format_rate", "country_acc", "mean_geoscore", "median_km", "tr
 
 def _describe_metrics(whole: Whole) -> Mapping[str, Any]:
     from geo_assets.report import previews
+    from geo_assets.task.predictions import Prediction
 
     summary = json.loads((whole.path / "summary.json").read_text(encoding="utf-8"))
     rows: list[Mapping[str, Any]] = []
@@ -26,20 +27,27 @@ def _describe_metrics(whole: Whole) -> Mapping[str, Any]:
             continue
         for split, decodings in splits.items():
             for decoding, values in decodings.items():
-                rows.append({"who": who, "split": split, "decoding": decoding, **{c: values.get(c) for c in _COLUMNS}})
+                rows.append(
+                    {"who": who, "split": split, "decoding": decoding, **{c: values.get(c) for c in _COLUMNS}}
+                )
                 if decoding == "greedy" and split in {"eval_osv", "eval_pano"}:
                     figures[f"{who}_{split}_mean_geoscore"] = values.get("mean_geoscore")
                     figures[f"{who}_{split}_country_acc"] = values.get("country_acc")
     answers = next(iter(sorted(whole.path.glob("*/eval_quick/greedy/predictions.jsonl"), reverse=True)), None)
     if answers is not None:
-        figures["answers"] = MetadataValue.md(previews.completions_table(read_lines(answers)[:8]))
+        predictions = [Prediction.from_json(record) for record in read_lines(answers)]
+        figures["answers"] = MetadataValue.md(previews.completions_table(predictions))
+        figures["errors"] = MetadataValue.md(previews.error_map(predictions))
     return {"metrics": metadata.table(rows), **figures}
 
 
 def _describe_checkpoints(whole: Whole) -> Mapping[str, Any]:
     best = json.loads((whole.path / "best.json").read_text(encoding="utf-8"))
     checkpoints = json.loads((whole.path / "checkpoints.json").read_text(encoding="utf-8"))
-    rows = [{key: value for key, value in c.items() if key in {"step", "criterion", *_COLUMNS}} for c in checkpoints]
+    rows = [
+        {key: value for key, value in c.items() if key in {"step", "criterion", *_COLUMNS}}
+        for c in checkpoints
+    ]
     return {"best_step": best["step"], "why": best["why"], "checkpoints": metadata.table(rows)}
 
 

@@ -25,7 +25,9 @@ def describe_set(name: str, whole: Whole) -> Mapping[str, Any]:
         "dagster/row_count": rows.height,
         "dagster/column_schema": metadata.schema({name: str(type_) for name, type_ in rows.schema.items()}),
         "n_countries": countries.height,
-        "dropped": json.loads(dropped.read_text()) if (dropped := whole.path / "dropped.json").exists() else {},
+        "dropped": json.loads(dropped.read_text())
+        if (dropped := whole.path / "dropped.json").exists()
+        else {},
     }
     if rows.height:
         counts = dict(zip(countries["country_iso2"], countries["len"], strict=True))

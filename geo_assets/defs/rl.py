@@ -13,6 +13,14 @@ from geo_assets.defs import metadata
 from geo_assets.defs.asset import Check, Outcome, Whole, geo_asset
 from geo_assets.defs.previews import describe_set, read_lines
 
+CURVES = {
+    "reward": "reward",
+    "format": "rewards/format_reward/mean",
+    "country": "rewards/country_reward/mean",
+    "distance": "rewards/dist_reward/mean",
+}
+SAMPLE_COLUMNS = ("step", "total", "format", "country_reward", "dist", "completion", "id")
+
 
 def _size_in_range(whole: Whole) -> Outcome:
     from geo_assets.osv import sets
@@ -35,7 +43,9 @@ def _no_dominant_country(whole: Whole) -> Outcome:
     country, largest = counts[0] if counts else ("none", 0)
     limit = whole.settings.learnable.max_country_share
     share = largest / n if n else 1.0
-    return Outcome(share <= limit, f"{country} has {share:.1%} of the rows (limit {limit:.0%})", {"share": share})
+    return Outcome(
+        share <= limit, f"{country} has {share:.1%} of the rows (limit {limit:.0%})", {"share": share}
+    )
 
 
 def _reward_withstands_attacks(whole: Whole) -> Outcome:
@@ -56,14 +66,18 @@ def _smoke(whole: Whole) -> Mapping[str, Any]:
 def _format_rate(whole: Whole) -> Outcome:
     rate, least = _smoke(whole)["format_rate"], whole.settings.smoke.min_format_rate
     after = whole.settings.smoke.format_after_step
-    return Outcome(rate >= least, f"format rate {rate:.2f} after step {after} (at least {least:g})", {"rate": rate})
+    return Outcome(
+        rate >= least, f"format rate {rate:.2f} after step {after} (at least {least:g})", {"rate": rate}
+    )
 
 
 def _language_model_only(whole: Whole) -> Outcome:
     found = _smoke(whole)
     visual = found["visual_lora_modules"]
     return Outcome(
-        not visual, f"{len(visual)} of {found['lora_modules']} LoRA modules in the vision tower", {"visual": visual[:5]}
+        not visual,
+        f"{len(visual)} of {found['lora_modules']} LoRA modules in the vision tower",
+        {"visual": visual[:5]},
     )
 
 
@@ -99,14 +113,17 @@ def _describe_run(whole: Whole) -> Mapping[str, Any]:
 
     records = read_lines(whole.path / "log_history.jsonl")
     samples = read_lines(whole.path / "samples.jsonl")
-    curves = {"reward": "reward", "format": "rewards/format_reward/mean", "country": "rewards/country_reward/mean"}
-    figures: dict[str, Any] = {
-        f"{name}_curve": MetadataValue.md(previews.sparkline([r[key] for r in records if key in r], name))
-        for name, key in curves.items()
+    series = {
+        name: [(r["step"], r[key]) for r in records if r.get(key) is not None] for name, key in CURVES.items()
     }
-    figures["samples"] = MetadataValue.md(previews.completions_table(samples[-8:]))
-    if records:
-        figures["last_reward"] = records[-1].get("reward")
+    figures: dict[str, Any] = {
+        f"{name}_curve": MetadataValue.md(previews.sparkline(points, name))
+        for name, points in series.items()
+        if points
+    }
+    figures["samples"] = metadata.table(
+        [{key: row.get(key) for key in SAMPLE_COLUMNS} for row in samples[-8:]]
+    )
     return figures
 
 

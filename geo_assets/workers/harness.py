@@ -167,7 +167,10 @@ def _attempt(main: Callable[[Job], None], job: Job) -> dict[str, Any]:
         message = f"{type(error).__name__}: {error}"
         trace = traceback.format_exc()
         return {"error": {"type": type(error).__name__, "message": message, "known": False, "trace": trace}}
-    figures = {"seconds": round(time.monotonic() - started, 1), "peak_memory_gib": round(peak_memory_gib(), 2)}
+    figures = {
+        "seconds": round(time.monotonic() - started, 1),
+        "peak_memory_gib": round(peak_memory_gib(), 2),
+    }
     return {
         "metadata": {**job.collected, **figures},
         "checks": [vars(check) for check in job.checks],

@@ -29,7 +29,9 @@ if __name__ == "__main__":
         result = materialize([acted], instance=instance, raise_on_error=False)
         events = instance.all_logs(result.run_id)
     (FOLDER / "events.json").write_text(
-        json.dumps([[event.dagster_event_type and event.dagster_event_type.value, event.message] for event in events])
+        json.dumps(
+            [[event.dagster_event_type and event.dagster_event_type.value, event.message] for event in events]
+        )
     )
     metadata = {}
     if result.success:
