@@ -37,13 +37,14 @@ class Guess(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The answer's text, and whether the completion stops inside an open tag."""
+    """The answer's text, and whether the completion stops inside a tag, a thought or an answer."""
 
     body: str | None
     cut_off: bool
 
 
 _TAG = re.compile(r"<\s{0,4}(/?)\s{0,4}(think|answer)\s{0,4}>", re.IGNORECASE)
+_TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 _NUMBER = r"(-?(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,17})?)"
 _CANONICAL = re.compile(
     r'<answer>\s{0,4}\{\s{0,4}"country"\s?:\s?"([^"\\\x00-\x1f]{1,100})"\s?,\s{0,4}'
@@ -95,7 +96,7 @@ def parse_answer(text: str) -> Guess | None:
 
 
 def is_truncated(text: str) -> bool:
-    """Whether a completion stops inside an open think or answer tag with no complete answer.
+    """Whether a completion stops inside a tag, or an open thought or answer, with no complete answer.
 
     >>> is_truncated('<answer>{"lat": 48.8566, "lo'), is_truncated("I cannot say.")
     (True, False)
@@ -118,7 +119,13 @@ def read_answer(text: str) -> Reading:
                 start = tag.end()
             elif start is not None:
                 body, start = (start, tag.start()), None
-    return Reading(None if body is None else text[body[0] : body[1]], thinking or start is not None)
+    cut_off = thinking or start is not None or _ends_inside_tag(text)
+    return Reading(None if body is None else text[body[0] : body[1]], cut_off)
+
+
+def _ends_inside_tag(text: str) -> bool:
+    last = text[text.rfind("<") :] if "<" in text[-9:] else ""
+    return len(last) > 1 and any(tag.startswith(last.lower()) and tag != last.lower() for tag in _TAGS)
 
 
 def _outside_think(text: str, start: int) -> bool:

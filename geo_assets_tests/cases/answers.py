@@ -11,9 +11,10 @@ Sources of the kinds (public issue trackers; the texts are this project's own or
 - tags: huggingface/open-r1#616, #418; BY571/SCoRe#6; EvolvingLMMs-Lab/open-r1-multimodal#15
 - echoes of the prompt: PeterGriffinJin/Search-R1#79, Liuziyu77/Visual-RFT#245
 - shotgun and empty answers: Liuziyu77/Visual-RFT#176, #79
-- swapped and out of range: seangrogan/great_circle_calculator#4, mapillary/mapillary-python-sdk#164,
-  georust/geo#1352
-- slips of syntax: ducroo/SICTIC-AI#37, MattJColes/lgtmaybe#642, evalops/diffscope#45, mangiucugna/json_repair#94
+- swapped and out of range: seangrogan/great_circle_calculator#4,
+  mapillary/mapillary-python-sdk#164, georust/geo#1352
+- slips of syntax: ducroo/SICTIC-AI#37, MattJColes/lgtmaybe#642, evalops/diffscope#45,
+  mangiucugna/json_repair#94
 - cut off: modelscope/ms-swift#4950, huggingface/trl#3476
 """
 
