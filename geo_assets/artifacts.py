@@ -235,7 +235,7 @@ class Store:
     def _commit(self, partial: Path, final: Path, manifest: Mapping[str, Any]) -> None:
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False))
         for path in sorted(partial.rglob("*")):
-            # Thousands of photos would take minutes; a photo that a power cut leaves short fails the size check.
+            # Thousands of photos would take minutes; one that a power cut leaves short fails the size check.
             if path.is_file() and path.suffix != ".jpg":
                 _fsync(path)
         old = final.with_name(final.name + ".old")

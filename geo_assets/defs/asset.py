@@ -1,8 +1,8 @@
 """Turn a row of `graph.py` into a Dagster asset: resolve, build or reuse, check, describe.
 
 This is the only place where artifacts meet Dagster. An asset module gives three plain functions: `build`
-(light assets; heavy ones name a worker), `describe` (metadata of an artifact) and checks that read the artifact,
-so that a reused one is checked as well. (No postponed annotations here: Dagster reads them.)
+(light assets; heavy ones name a worker), `describe` (metadata of an artifact) and checks that read the
+artifact, so that a reused one is checked as well. (No postponed annotations: Dagster reads them.)
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,5 @@
 """The sets: `train_pool` and the evaluation splits, with the checks that nothing leaks between them."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -8,7 +7,6 @@ from dagster import AssetCheckResult, AssetChecksDefinition, asset_check
 
 from geo_assets.defs.asset import Check, Outcome, Whole, find_whole, geo_asset
 from geo_assets.defs.previews import describe_set
-from geo_assets.errors import GeoAssetsError
 from geo_assets.graph import EVAL_SPLITS
 from geo_assets.workers.harness import Job
 
@@ -116,7 +114,9 @@ def _distance(split: str) -> AssetChecksDefinition:
         return AssetCheckResult(
             passed=n_near == 0,
             severity=AssetCheckSeverity.WARN,
-            description=f"{n_near} of {len(near_km)} photos lie within {MIN_TRAIN_DISTANCE_KM:g} km of a training photo",
+            description=(
+                f"{n_near} of {len(near_km)} photos lie within {MIN_TRAIN_DISTANCE_KM:g} km of a training photo"
+            ),
             metadata={"n_near": n_near, "n": len(near_km)},
         )
 

@@ -29,8 +29,8 @@ def _size_in_range(whole: Whole) -> Outcome:
     wanted = whole.settings.learnable
     return Outcome(
         wanted.min_rows <= n <= wanted.max_rows,
-        f"{n} learnable rows; {wanted.min_rows} to {wanted.max_rows} are wanted. Fewer: raise learnable.rows or "
-        "lower learnable.std_threshold; more: lower learnable.rows",
+        f"{n} learnable rows; {wanted.min_rows} to {wanted.max_rows} are wanted. Fewer: raise learnable.rows "
+        "or lower learnable.std_threshold; more: lower learnable.rows",
         {"rows": n},
     )
 

@@ -1,8 +1,8 @@
 """Start a worker program from a Dagster step, stream its log into the run, and leave no process behind.
 
-Dagster's stock subprocess client leaves grandchildren alive on a crash, on SIGINT and on "Terminate". Here the
-worker leads a process group of its own: an interrupt gives it SIGINT and time to save, then the group
-is killed; the lifeline pipe ends it when this step process dies without a word.
+Dagster's stock subprocess client leaves grandchildren alive on a crash, on SIGINT and on "Terminate". Here
+the worker leads a process group of its own: an interrupt gives it SIGINT and time to save, then the
+group is killed; the lifeline pipe ends it when this step process dies without a word.
 """
 
 from __future__ import annotations

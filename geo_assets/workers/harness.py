@@ -114,7 +114,7 @@ def exit_when_stopped() -> None:
         raise SystemExit(128 + _stop_signal)
 
 
-class saves_on_signal:  # noqa: N801 - reads as a statement: `with saves_on_signal():`
+class saves_on_signal:
     """Inside this block, SIGINT and SIGTERM only set `stop_requested()`; the worker saves and leaves."""
 
     def __enter__(self) -> None:
@@ -186,7 +186,7 @@ def _parser(main: Callable[[Job], None]) -> argparse.ArgumentParser:
     return parser
 
 
-class _logging:  # noqa: N801
+class _logging:
     """Log lines go to Dagster through Pipes where it listens, else to standard error."""
 
     def __enter__(self) -> None:
