@@ -21,4 +21,8 @@ def make(runtime: Runtime, task: Task, model_dir: Path, adapter_dir: Path | None
         from geo_assets.backends.transformers import TransformersBackend
 
         return TransformersBackend.load(runtime, task, model_dir, adapter_dir)
+    if runtime.backend == "vllm":
+        from geo_assets.backends.vllm import VllmBackend
+
+        return VllmBackend(runtime, task, model_dir, adapter_dir)
     raise ModelError(f"backend {runtime.backend!r} is not available here; set runtime.backend: transformers")

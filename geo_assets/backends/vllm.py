@@ -40,16 +40,24 @@ GIB_OF_CPU_CACHE = "1"
 class VllmBackend:
     """Answers requests with a vLLM engine. Call `close` to end the engine's process and free its memory."""
 
-    def __init__(self, runtime: Runtime, task: Task, model_dir: Path, adapter_dir: Path | None = None) -> None:
+    def __init__(
+        self, runtime: Runtime, task: Task, model_dir: Path, adapter_dir: Path | None = None
+    ) -> None:
         llm_class = import_vllm(runtime)
         options = engine_options(runtime, task, model_dir, runtime.vllm_eval_memory_share)
         self._lora = None
         if adapter_dir is not None:
-            options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": room_for(adapter_rank(adapter_dir))}
+            options |= {
+                "enable_lora": True,
+                "max_loras": 1,
+                "max_lora_rank": room_for(adapter_rank(adapter_dir)),
+            }
             self._lora = _lora_request(adapter_dir)
         began = time.monotonic()
-        with _remedies():
-            self._llm = llm_class(model=str(model_dir), gpu_memory_utilization=runtime.vllm_eval_memory_share, **options)
+        with remedies():
+            self._llm = llm_class(
+                model=str(model_dir), gpu_memory_utilization=runtime.vllm_eval_memory_share, **options
+            )
         logger.info("the vLLM engine took %.0f s to start", time.monotonic() - began)
         self.close = weakref.finalize(self, _shut_down, self._llm)
         self.processor = load_processor(model_dir, task)
@@ -82,7 +90,9 @@ class VllmBackend:
     def _answer(self, requests: Sequence[Request]) -> list[list[Completion]]:
         photos = [[self._open(photo) for photo in request.photos] for request in requests]
         texts = [
-            self.processor.apply_chat_template(list(request.messages), add_generation_prompt=True, tokenize=False)
+            self.processor.apply_chat_template(
+                list(request.messages), add_generation_prompt=True, tokenize=False
+            )
             for request in requests
         ]
         prompts = [
@@ -122,7 +132,9 @@ class VllmBackend:
         text = self.processor.tokenizer.decode(ids[:-1] if ended else ids, skip_special_tokens=True)
         return Completion(text, len(ids), "stop" if ended else "length")
 
-    def _compare_prompts(self, texts: Sequence[str], photos: Sequence[Sequence[Image]], outputs: Sequence[Any]) -> None:
+    def _compare_prompts(
+        self, texts: Sequence[str], photos: Sequence[Sequence[Image]], outputs: Sequence[Any]
+    ) -> None:
         """Refuse answers to a prompt that the trainer's processor would not have made.
 
         Raises:
@@ -133,8 +145,8 @@ class VllmBackend:
             seen = list(output.prompt_token_ids).count(self._image_token)
             if seen != expected:
                 raise ModelError(
-                    f"vLLM made {seen} visual tokens of {len(group)} photos, the trainer makes {expected}: another pixel "
-                    "budget; rebuild base_model with force"
+                    f"vLLM made {seen} visual tokens of {len(group)} photos, the trainer makes {expected}: "
+                    "another pixel budget; rebuild base_model with force"
                 )
         compared = range(min(self._unchecked, len(outputs)))
         self._unchecked -= len(compared)
@@ -142,8 +154,8 @@ class VllmBackend:
             inputs = self.processor(text=[texts[index]], images=list(photos[index]) or None)
             if list(inputs["input_ids"][0]) != list(outputs[index].prompt_token_ids):
                 raise ModelError(
-                    "vLLM's prompt tokens differ from the trainer's; install the versions of requirements.lock, or set "
-                    "runtime.backend: transformers"
+                    "vLLM's prompt tokens differ from the trainer's; install the versions of "
+                    "requirements.lock, or set runtime.backend: transformers"
                 )
 
 
@@ -163,8 +175,8 @@ def import_vllm(runtime: Runtime) -> Any:
         from vllm import LLM
     except ImportError as error:
         raise ModelError(
-            f"runtime.backend is vllm, which cannot be imported ({error}); install requirements.lock on a GPU machine, "
-            "run runbook/cpu_twin.sh elsewhere, or set runtime.backend: transformers"
+            f"runtime.backend is vllm, which cannot be imported ({error}); install requirements.lock on a "
+            "GPU machine, run runbook/cpu_twin.sh elsewhere, or set runtime.backend: transformers"
         ) from error
     return LLM
 
@@ -185,7 +197,10 @@ def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: 
 
 def pixel_budget(task: Task) -> dict[str, int]:
     """The image processor's `size`: least and most pixels of a photo."""
-    return {"shortest_edge": task.min_cells * PIXELS_PER_CELL, "longest_edge": task.max_cells * PIXELS_PER_CELL}
+    return {
+        "shortest_edge": task.min_cells * PIXELS_PER_CELL,
+        "longest_edge": task.max_cells * PIXELS_PER_CELL,
+    }
 
 
 def saved_dtype(model_dir: Path) -> str:
@@ -200,12 +215,14 @@ def stop_tokens(model_dir: Path) -> list[int]:
     path = model_dir / "generation_config.json"
     found = json.loads(path.read_text(encoding="utf-8")).get("eos_token_id") if path.is_file() else None
     if found is None:
-        raise ModelError(f"{path} names no eos_token_id; choose a model that was saved with its generation configuration")
+        raise ModelError(
+            f"{path} names no eos_token_id; choose a model saved with its generation configuration"
+        )
     return [found] if isinstance(found, int) else list(found)
 
 
 def seed_of(key: str, sampling: Sampling) -> int:
-    """Seed of a request's first sample; vLLM counts on from it, so samples stay apart by leaving room.
+    """Seed of a request's first sample; vLLM counts on from it for the others.
 
     >>> seed_of("a", Sampling(seed=1)) != seed_of("b", Sampling(seed=1))
     True
@@ -217,7 +234,7 @@ def adapter_rank(adapter_dir: Path) -> int:
     """Rank of a saved adapter, after making sure that vLLM can use all of it.
 
     Raises:
-        ModelError: the folder has no adapter, or the adapter reaches into the vision tower (vLLM would drop that part).
+        ModelError: there is no adapter, or it reaches into the vision tower (vLLM would drop that part).
     """
     from safetensors import safe_open
 
@@ -229,8 +246,8 @@ def adapter_rank(adapter_dir: Path) -> int:
         raise ModelError(f"no adapter in {adapter_dir} ({error}); rebuild lora_checkpoints") from error
     if visual:
         raise ModelError(
-            f"the adapter in {adapter_dir} has {len(visual)} tensors in the vision tower, which vLLM drops without a word; "
-            "set train.lora.exclude: '.*visual.*' and train again"
+            f"the adapter in {adapter_dir} has {len(visual)} tensors in the vision tower, which vLLM drops "
+            "without a word; set train.lora.exclude: '.*visual.*' and train again"
         )
     return rank
 
@@ -257,7 +274,7 @@ def _shut_down(llm: Any) -> None:
         core.shutdown()
 
 
-class _remedies:  # noqa: N801 - reads as a statement: `with _remedies():`
+class remedies:  # reads as a statement: `with remedies():`
     """Turns what vLLM says when it cannot start into one line with the remedy."""
 
     def __enter__(self) -> None:
@@ -268,6 +285,7 @@ class _remedies:  # noqa: N801 - reads as a statement: `with _remedies():`
             return
         text = str(error).strip().splitlines()[-1:] or [type(error).__name__]
         raise ModelError(
-            f"vLLM cannot start ({type(error).__name__}: {text[0]}); read its lines above. If the GPU's memory is short, lower "
-            "runtime.vllm_eval_memory_share (evaluation) or set runtime.vllm_memory_share: 0.25 (training)"
+            f"vLLM cannot start ({type(error).__name__}: {text[0]}); read its lines above. If the "
+            "GPU's memory is short, lower runtime.vllm_eval_memory_share (evaluation) or set "
+            "runtime.vllm_memory_share: 0.25 (training)"
         ) from error

@@ -47,7 +47,7 @@ def main(job: Job) -> None:
     if smoke:
         from geo_assets.workers.smoke import audit
 
-        gap = audit(trainer, AUDIT_ROWS)
+        gap = {} if uses_vllm(settings) else audit(trainer, AUDIT_ROWS)
     with saves_on_signal(), _remedies():
         trainer.train(resume_from_checkpoint=str(resume) if resume else None)
     if trainer.state.global_step < settings.train.max_steps:
@@ -56,9 +56,18 @@ def main(job: Job) -> None:
     if smoke:
         from geo_assets.workers.smoke import conclude
 
+        if uses_vllm(settings):
+            gap = trainer.rollout_audit.summary()
+            logger.info("%s", trainer.rollout_audit)
         conclude(job, trainer, progress.step_seconds, gap)
     else:
         _conclude(job, settings, trainer, progress.step_seconds)
+
+
+def uses_vllm(settings: Settings) -> bool:
+    """Whether vLLM, inside this process, generates during training."""
+    engine = settings.train.rollout_engine
+    return (settings.runtime.backend if engine == "auto" else engine) == "vllm"
 
 
 def rollout_cycle(train: Train) -> int:
@@ -131,15 +140,21 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
     if not smoke:
         callbacks.append(WholeCheckpoints(job.out, train.keep_checkpoints, cycle))
     with _remedies():
-        trainer = GeoTrainer(
-            model=load_model(folder, job.runtime, train.dtype, train.attention),
-            processing_class=load_processor(folder, task),
-            args=grpo_config(job, settings, weights),
-            train_dataset=dataset(job.upstream["train_learnable"], settings),
-            peft_config=lora,
-            reward_funcs=functions,
-            callbacks=callbacks,
-        )
+        arguments = {
+            "model": load_model(folder, job.runtime, train.dtype, train.attention),
+            "processing_class": load_processor(folder, task),
+            "args": grpo_config(job, settings, weights),
+            "train_dataset": dataset(job.upstream["train_learnable"], settings),
+            "peft_config": lora,
+            "reward_funcs": functions,
+            "callbacks": callbacks,
+        }
+        if uses_vllm(settings):
+            from geo_assets.workers import rollout_trainer
+
+            trainer: Any = rollout_trainer.build(settings, folder, strict=smoke, **arguments)
+        else:
+            trainer = GeoTrainer(**arguments)
     for printer in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(printer)
     failures.trainer = trainer
@@ -151,6 +166,8 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
 def grpo_config(job: Job, settings: Settings, reward_weights: list[float]) -> Any:
     """TRL's configuration from the profile."""
     from trl import GRPOConfig
+
+    from geo_assets.workers.engine_arguments import engine_arguments
 
     train, task = settings.train, settings.task
     cpu = device_of(job.runtime) == "cpu"
@@ -186,7 +203,7 @@ def grpo_config(job: Job, settings: Settings, reward_weights: list[float]) -> An
         logging_steps=1,
         report_to=trackers,
         disable_tqdm=True,
-        use_vllm=False,
+        **engine_arguments(settings) if uses_vllm(settings) else {},
         use_cpu=cpu,
         bf16=not cpu and train.dtype == "bfloat16",
         gradient_checkpointing=not cpu,
