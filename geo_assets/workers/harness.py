@@ -192,16 +192,16 @@ class _logging:
     def __enter__(self) -> None:
         import dagster_pipes
 
-        root = logging.getLogger("geo_assets")
-        root.setLevel(logging.INFO)
         self._context = None
+        handler: logging.Handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
         if dagster_pipes.DAGSTER_PIPES_CONTEXT_ENV_VAR in os.environ:
             self._context = dagster_pipes.open_dagster_pipes()
-            root.addHandler(_PipesHandler(self._context))
-        else:
-            handler = logging.StreamHandler()
-            handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
-            root.addHandler(handler)
+            handler = _PipesHandler(self._context)
+        # A worker runs as __main__, so that is the name of its own logger.
+        for name in ("geo_assets", "__main__"):
+            logging.getLogger(name).setLevel(logging.INFO)
+            logging.getLogger(name).addHandler(handler)
 
     def __exit__(self, *_: object) -> None:
         if self._context is not None:
