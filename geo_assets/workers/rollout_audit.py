@@ -2,7 +2,7 @@
 
 Each check has a limit and a remedy; the first that fails ends the run. Log-probabilities are natural
 logarithms (nats). Before the first step: sampling settings, dropout, dtype, what is trainable. After a
-rollout: prompt tokens, visual tokens, differences of log-probabilities, importance ratios, the engine's
+rollout: prompt and visual tokens, differences of log-probabilities, importance ratios, the engine's
 weights read back, frozen weights unchanged. After the first rollouts, weights are read back now and then, and one odd
 rollout is a warning: only `PATIENCE` of them in a row end a run that has been going for hours. What it leaves
 out: whether learning is good (`callbacks.py`, `smoke.py`).

@@ -19,7 +19,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,8 @@ from vllm import LLM
 from vllm.lora.request import LoRARequest
 
 from geo_assets.backends import vllm as backend
-from geo_assets.errors import TrainingError
 from geo_assets.settings import Settings
-from geo_assets.workers import adapter_sync
+from geo_assets.workers import adapter_sync, rollout_settings
 
 logger = logging.getLogger(__name__)
 
@@ -50,19 +49,6 @@ class Rollout:
     seen: list[list[int]]
 
 
-def collapse_placeholders(ids: Sequence[int], image_token: int) -> list[int]:
-    """`ids` with each run of image placeholders shortened to one.
-
-    >>> collapse_placeholders([1, 9, 9, 9, 2, 9, 9], image_token=9)
-    [1, 9, 2, 9]
-    """
-    return [
-        token
-        for index, token in enumerate(ids)
-        if token != image_token or index == 0 or ids[index - 1] != token
-    ]
-
-
 class RolloutLLM(LLM):
     """The engine as TRL calls it, with repaired prompts, the policy's adapter and no sampled placeholder."""
 
@@ -75,7 +61,7 @@ class RolloutLLM(LLM):
         repaired = prompts
         if self.image_token is not None:
             repaired = [
-                {**prompt, "prompt_token_ids": collapse_placeholders(ids, self.image_token)}
+                {**prompt, "prompt_token_ids": rollout_settings.collapse_placeholders(ids, self.image_token)}
                 if prompt.get("multi_modal_data")
                 else prompt
                 for prompt, ids in zip(prompts, sent, strict=True)
@@ -145,32 +131,13 @@ def rollout_engine(settings: Settings, model_dir: Path) -> Iterator[type[Rollout
     Raises:
         TrainingError: the profile cannot be trained on-policy with this engine.
     """
-    refuse_biased_sampling(settings)
+    rollout_settings.refuse_biased_sampling(settings)
     _choose_port()
     if not torch.cuda.is_available():
         _keep_weights_loadable()
     engine = type("ProfileEngine", (RolloutEngine,), {"settings": settings, "model_dir": model_dir})
     with mock.patch.object(trl_trainer, "VLLMGeneration", engine):
         yield engine
-
-
-def refuse_biased_sampling(settings: Settings) -> None:
-    """The engine's probabilities must be those of the trainer's softmax at the same temperature.
-
-    Raises:
-        TrainingError: the profile cuts the distribution, or drops out adapter weights.
-    """
-    train = settings.train
-    if train.top_p < 1.0:
-        raise TrainingError(
-            f"train.top_p is {train.top_p:g}: the engine renormalises what it keeps, the trainer does not, "
-            "and the importance ratio is biased; set train.top_p: 1.0"
-        )
-    if train.lora.dropout > 0:
-        raise TrainingError(
-            f"train.lora.dropout is {train.lora.dropout:g}: the trainer scores with dropout, the engine "
-            "without; set train.lora.dropout: 0.0"
-        )
 
 
 def _choose_port() -> None:

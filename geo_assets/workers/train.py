@@ -26,6 +26,7 @@ from geo_assets.models.loading import (
 from geo_assets.settings import Settings, Train
 from geo_assets.workers import checkpoint_files, scoring
 from geo_assets.workers.harness import Job, exit_when_stopped, peak_memory_gib, run, saves_on_signal
+from geo_assets.workers.rollout_settings import engine_arguments, uses_vllm
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +63,6 @@ def main(job: Job) -> None:
         conclude(job, trainer, progress.step_seconds, gap)
     else:
         _conclude(job, settings, trainer, progress.step_seconds)
-
-
-def uses_vllm(settings: Settings) -> bool:
-    """Whether vLLM, inside this process, generates during training."""
-    engine = settings.train.rollout_engine
-    return (settings.runtime.backend if engine == "auto" else engine) == "vllm"
 
 
 def rollout_cycle(train: Train) -> int:
@@ -166,8 +161,6 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
 def grpo_config(job: Job, settings: Settings, reward_weights: list[float]) -> Any:
     """TRL's configuration from the profile."""
     from trl import GRPOConfig
-
-    from geo_assets.workers.engine_arguments import engine_arguments
 
     train, task = settings.train, settings.task
     cpu = device_of(job.runtime) == "cpu"
