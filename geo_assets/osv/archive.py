@@ -26,8 +26,7 @@ ENCRYPTED = 0x1
 
 MEMBER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "id": pl.String,
-    "zip": pl.String,
-    "name": pl.String,
+    "zip": pl.Categorical,
     "offset": pl.UInt64,
     "stored_bytes": pl.UInt32,
     "bytes": pl.UInt32,
@@ -82,7 +81,7 @@ def member_table(infos: Iterable[zipfile.ZipInfo], zip_name: str) -> tuple[pl.Da
             skipped["repeated_stem"] += 1
             continue
         sizes = (info.header_offset, info.compress_size, info.file_size, info.CRC, info.compress_type)
-        rows[stem] = (stem, zip_name, info.filename, *sizes)
+        rows[stem] = (stem, zip_name, *sizes)
     frame = pl.DataFrame(list(rows.values()), schema=MEMBER_SCHEMA, orient="row")
     return frame.sort("id"), +skipped
 
@@ -108,11 +107,8 @@ def member_bytes(buffer: bytes, member: dict) -> bytes:
     Raises:
         DamagedMember: the header is missing, the stream does not inflate, or size or CRC-32 differ.
     """
-    if buffer[:4] != b"PK\x03\x04":
-        raise DamagedMember("zip_header")
-    name_bytes, extra_bytes = struct.unpack("<HH", buffer[26:30])
-    start = LOCAL_HEADER_BYTES + name_bytes + extra_bytes
-    data = buffer[start : start + member["stored_bytes"]]
+    stop = raw_length(member, buffer[:LOCAL_HEADER_BYTES])
+    data = buffer[stop - member["stored_bytes"] : stop]
     if member["method"] == zipfile.ZIP_DEFLATED:
         try:
             data = zlib.decompressobj(-15).decompress(data, member["bytes"] + 1)
@@ -125,12 +121,29 @@ def member_bytes(buffer: bytes, member: dict) -> bytes:
     return data
 
 
+def raw_length(member: dict, head: bytes) -> int:
+    """Bytes of a member in its archive, local header included; `head` is that header's first 30 bytes."""
+    if len(head) < LOCAL_HEADER_BYTES or head[:4] != b"PK\x03\x04":
+        raise DamagedMember("zip_header")
+    name_bytes, extra_bytes = struct.unpack("<HH", head[26:30])
+    return LOCAL_HEADER_BYTES + name_bytes + extra_bytes + member["stored_bytes"]
+
+
 def read_member(path: Path, member: dict) -> bytes:
     """Content of one member of a zip on disk; `member` is a row of the member table."""
     with path.open("rb") as file:
         file.seek(member["offset"])
         head = file.read(LOCAL_HEADER_BYTES)
-        if len(head) < LOCAL_HEADER_BYTES or head[:4] != b"PK\x03\x04":
-            raise DamagedMember("zip_header")
-        name_bytes, extra_bytes = struct.unpack("<HH", head[26:30])
-        return member_bytes(head + file.read(name_bytes + extra_bytes + member["stored_bytes"]), member)
+        return member_bytes(head + file.read(raw_length(member, head) - len(head)), member)
+
+
+def damaged_members(path: Path) -> int:
+    """How many usable members of a zip on disk do not give the bytes that its directory promises."""
+    table, _ = list_members(path, path.name)
+    damaged = 0
+    for member in table.sort("offset").iter_rows(named=True):
+        try:
+            read_member(path, member)
+        except DamagedMember:
+            damaged += 1
+    return damaged

@@ -1,15 +1,15 @@
 """The rows a set may choose from: labelled, with a member in the zips, ranked by seed.
 
-Two lazy passes over the CSV: the first reads the labels only and ranks the rows, the second reads the other
-columns of the chosen few. Memory is bounded by the labels of the rows that have a member.
+One pass over the CSV in blocks. Of each country only the rows of highest rank are kept, enough for its quota
+and a reserve, so memory does not grow with the file: the members' table and one block are what counts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from geo_assets.osv import labels, sampling, schema
@@ -18,18 +18,40 @@ from geo_assets.osv.mirror import Mirror, Split
 
 RESERVE_SHARE = 0.5
 RESERVE_ROWS = 100
+COMPACT_ROWS = 300_000
+
+
+@dataclass(frozen=True)
+class Exclusions:
+    """Ids and sequences that must stay out, with the reason to count for each id list."""
+
+    ids: dict[str, pl.Series] = field(default_factory=dict)
+    sequences: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
+
+    def apply(self, rows: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
+        """The rows that are not excluded."""
+        for reason, ids in self.ids.items():
+            rows = _drop(rows, pl.col("id").is_in(ids.implode()), reason, dropped)
+        shared = pl.col("sequence").is_in(self.sequences.implode())
+        return _drop(rows, shared.fill_null(False), "sequence_in_test", dropped)
+
+
+def _drop(rows: pl.DataFrame, which: pl.Expr, reason: str, dropped: Counter[str]) -> pl.DataFrame:
+    kept = rows.filter(~which)
+    dropped[reason] += rows.height - kept.height
+    return kept
 
 
 @dataclass
 class Candidates:
     """Ranked rows of one split and what was left out on the way."""
 
-    ranks: pl.DataFrame
-    """Columns id, latitude, longitude, country_iso2, priority, rank."""
+    rows: pl.DataFrame
+    """Columns of `schema.USED_COLUMNS` (the country as country_iso2), priority and rank."""
     members: pl.DataFrame
     """Member table of the split, by id."""
     counts: LabelCounts
-    skipped_members: Counter[str] = field(default_factory=Counter)
+    skipped_members: Counter[str]
     rows_read: int = 0
 
     def dropped(self) -> Counter[str]:
@@ -38,7 +60,32 @@ class Candidates:
         return +(self.counts.dropped + members)
 
 
-def read_candidates(mirror: Mirror, split: Split, seed: int, per_country: int) -> Candidates:
+class _Members:
+    """Which ids have a member, in 9 bytes a member."""
+
+    def __init__(self, ids: pl.Series) -> None:
+        self.keys = np.sort(sampling.keys(ids))
+        self.seen = np.zeros(len(self.keys), dtype=bool)
+
+    def first_rows(self, ids: pl.Series, dropped: Counter[str]) -> pl.Series:
+        """Mask of the rows that have a member and are the first with their id; the others are counted."""
+        keys = sampling.keys(ids)
+        at = np.searchsorted(self.keys, keys).clip(max=max(0, len(self.keys) - 1))
+        has = (self.keys[at] == keys) if len(self.keys) else np.zeros(len(keys), dtype=bool)
+        has &= ids.is_not_null().to_numpy()
+        dropped["row_without_member"] += int((~has & ids.is_not_null().to_numpy()).sum())
+        _, first = np.unique(keys, return_index=True)
+        repeated = np.ones(len(keys), dtype=bool)
+        repeated[first] = False
+        repeated |= has & self.seen[at] if len(self.keys) else False
+        dropped["id_repeated"] += int((has & repeated).sum())
+        self.seen[at[has]] = True
+        return pl.Series(has & ~repeated)
+
+
+def read_candidates(
+    mirror: Mirror, split: Split, seed: int, per_country: int, exclusions: Exclusions | None = None
+) -> Candidates:
     """Rank the rows of a split that have a usable label and a member.
 
     Args:
@@ -46,31 +93,39 @@ def read_candidates(mirror: Mirror, split: Split, seed: int, per_country: int) -
         split: "train" or "test".
         seed: of the ranking.
         per_country: rows a set may take of one country; half as many again are kept in reserve.
+        exclusions: rows that must stay out.
     """
-    members, skipped = mirror.members(split)
-    counts = LabelCounts()
-    if members.is_empty() and not mirror.csv(split).exists():
-        return Candidates(_no_ranks(), members, counts, skipped)
-    text = schema.scan_csv(mirror.csv(split), schema.LABEL_COLUMNS)
-    has_member = pl.col("id").is_in(members["id"].implode()) | pl.col("id").is_null()
-    rows = schema.parse(text.filter(has_member)).collect(engine="streaming")
-    rows_read = text.select(pl.len()).collect(engine="streaming").item()
-    counts.dropped["row_without_member"] += rows_read - rows.height
-    counts.dropped["member_without_row"] += members.join(rows, on="id", how="anti").height
-    kept = sampling.ranked(labels.clean(rows, counts), seed)
-    reserve = int(per_country * (1 + RESERVE_SHARE)) + RESERVE_ROWS
-    return Candidates(kept.filter(pl.col("rank") < reserve), members, counts, skipped, rows_read)
+    table, skipped = mirror.members(split)
+    found = Candidates(_no_rows(seed), table, LabelCounts(), skipped)
+    if table.is_empty() and not mirror.csv(split).exists():
+        return found
+    members, reserve = _Members(table["id"]), int(per_country * (1 + RESERVE_SHARE)) + RESERVE_ROWS
+    dropped, pool = found.counts.dropped, [found.rows]
+    for block in schema.read_blocks(mirror.csv(split)):
+        found.rows_read += block.height
+        first = members.first_rows(block["id"], dropped)
+        rows = labels.clean(block.filter(first | block["id"].is_null()), found.counts)
+        if exclusions:
+            rows = exclusions.apply(rows, dropped)
+        pool.append(sampling.ranked(rows, seed))
+        if sum(part.height for part in pool) > COMPACT_ROWS:
+            pool = [_best(pool, reserve)]
+    dropped["member_without_row"] += int((~members.seen).sum())
+    rows = _best(pool, reserve).join(table.select("id"), on="id", how="semi", maintain_order="left")
+    far = labels.far_labels(rows)
+    dropped["label_far_from_point"] += int(far.sum())
+    found.rows = _best([rows.filter(~far)], reserve)
+    return found
 
 
-def _no_ranks() -> pl.DataFrame:
-    types = {"id": pl.String, "latitude": pl.Float64, "longitude": pl.Float64, "country_iso2": pl.String}
-    return pl.DataFrame(schema={**types, "priority": pl.UInt64, "rank": pl.UInt32})
+def _best(parts: list[pl.DataFrame], reserve: int) -> pl.DataFrame:
+    """The first `reserve` rows of each country, ranked anew."""
+    rows = pl.concat(parts).sort("country_iso2", "priority", "id")
+    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over("country_iso2").alias("rank")
+    return rows.with_columns(rank).filter(pl.col("rank") < reserve)
 
 
-def read_details(path: Path, ids: pl.Series) -> pl.DataFrame:
-    """Region, city, sequence and creator of the given rows, one row an id, in no particular order."""
-    wanted = ("id", "region", "city", "sequence", "creator_id", "creator_username")
-    text = schema.scan_csv(path, wanted).filter(pl.col("id").is_in(ids.implode()))
-    return (
-        schema.parse_creator(text).collect(engine="streaming").unique("id", keep="first", maintain_order=True)
-    )
+def _no_rows(seed: int) -> pl.DataFrame:
+    types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(schema.USED_COLUMNS, pl.String)
+    empty = pl.DataFrame(schema={**types, "latitude": pl.Float64, "longitude": pl.Float64})
+    return sampling.ranked(empty.rename({"country": "country_iso2"}), seed)

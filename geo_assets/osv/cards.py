@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from geo_assets.osv.folder import SetStats
 
 ATTRIBUTION_COLUMNS = ("id", "licence", "attribution", "url")
+MAX_LISTED = 50
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class Source:
 OSV5M = Source(
     "OSV-5M (Hub data set osv5m/osv5m), photos from Mapillary",
     "CC BY-SA 4.0",
-    "Name the Mapillary contributor of a photo where you show it (ATTRIBUTION.csv) and share adaptations under "
-    "the same licence. Labels are those of the nearest city, one photo a sequence.",
+    "Name the Mapillary contributor of a photo where you show it (ATTRIBUTION.csv) and share adaptations "
+    "under the same licence. Labels are those of the nearest city, one photo a sequence.",
 )
 PANORAMAS = Source(
     "stochastic/random_streetview_images_pano_v0.0.2 (Hub data set)",
@@ -56,7 +58,7 @@ def mapillary_rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def write_attribution(out_dir: Path, rows: list[tuple[str, str, str, str]]) -> None:
+def write_attribution(out_dir: Path, rows: Sequence[Sequence[str]]) -> None:
     """One line a photo: id, licence, attribution, url."""
     with (out_dir / "ATTRIBUTION.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -64,9 +66,9 @@ def write_attribution(out_dir: Path, rows: list[tuple[str, str, str, str]]) -> N
         writer.writerows(rows)
 
 
-def write_dropped(out_dir: Path, rows: int, dropped: dict[str, int], **more: int) -> None:
-    """Counts of what was left out, by reason, beside the rows kept."""
-    counts = {**dropped, **more, "rows": rows}
+def write_dropped(out_dir: Path, stats: SetStats) -> None:
+    """Counts of what was left out, by reason, beside what was kept and how."""
+    counts = {**stats.dropped, "cropped": stats.cropped, "copied": stats.copied, "rows": stats.rows}
     (out_dir / "dropped.json").write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -88,7 +90,8 @@ def write_card(out_dir: Path, name: str, source: Source, stats: SetStats) -> Non
 
 def _note(note: object) -> list[str]:
     if isinstance(note, dict):
-        return [f"- {key}: {value}" for key, value in note.items()]
+        lines = [f"- {key}: {value}" for key, value in list(note.items())[:MAX_LISTED]]
+        return lines + [f"- and {len(note) - MAX_LISTED:,} more"] * (len(note) > MAX_LISTED)
     return [f"{note:,}" if isinstance(note, int) else str(note)]
 
 
@@ -101,3 +104,6 @@ def write_subset(parent_dir: Path, out_dir: Path, frame: pl.DataFrame) -> None:
     card = (parent_dir / "data_card.md").read_text(encoding="utf-8")
     head = f"This set is the first {frame.height:,} rows of the set described below.\n\n"
     (out_dir / "data_card.md").write_text(head + card, encoding="utf-8")
+    dropped = json.loads((parent_dir / "dropped.json").read_text(encoding="utf-8"))
+    text = json.dumps({**dropped, "rows": frame.height}, indent=2)
+    (out_dir / "dropped.json").write_text(text + "\n", encoding="utf-8")

@@ -1,8 +1,8 @@
 """Fill a set's quotas with photos that turn out to be usable.
 
-Round by round: each country's next rows are tried until its quota is met or its rows run out. The outcome of a
-row does not depend on when it is tried, so neither does the set. A refused row is replaced by the next row of
-the same country; where a country has no more, `total` lets the other countries fill up.
+Round by round: each country's next rows are tried until its quota is met or its rows run out. The outcome
+of a row does not depend on when it is tried, so neither does the set. A refused row is replaced by the next
+row of the same country; where a country has no more, `total` lets the other countries fill up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The directory that holds a set: its table, its photos, their fingerprints.
 
 `<set>.parquet` (columns of `schema.SET_SCHEMA`), `images/`, `fingerprints.parquet`, `data_card.md`,
-`ATTRIBUTION.csv`, `dropped.json`. What is shared by every kind of set lives here; `cards.py` writes the papers.
+`ATTRIBUTION.csv`, `dropped.json`. What is shared by every kind of set lives here; `cards.py` writes the
+papers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import polars as pl
 
 from geo_assets.errors import DataError
 from geo_assets.osv import schema
+from geo_assets.osv.fingerprint import PRINT_SCHEMA
 
 SETS = ("train_pool", "train_learnable", "eval_osv", "eval_quick", "eval_pano", "eval_photos")
 PRINTS = "fingerprints.parquet"
@@ -64,7 +66,6 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def write_prints(out_dir: Path, ids: pl.Series, prints: list[tuple[str, int]]) -> None:
-    """Fingerprints (sha256 of the source bytes, perceptual hash) of a set's photos, for the leak checks."""
-    table = pl.DataFrame(prints, schema={"sha256": pl.String, "phash": pl.UInt64}, orient="row")
-    schema.write_parquet(table.insert_column(0, ids.alias("id")), out_dir / PRINTS)
+def write_prints(out_dir: Path, prints: list[tuple[str, str, int, bytes]]) -> None:
+    """Fingerprints (columns of PRINT_SCHEMA) of a set's photos in its order, for the leak checks."""
+    schema.write_parquet(pl.DataFrame(prints, schema=PRINT_SCHEMA, orient="row"), out_dir / PRINTS)

@@ -1,19 +1,20 @@
 """One photo as the model may see it: upright RGB, at most `max_edge_px` on its long edge, no metadata.
 
-A JPEG that is already so passes through byte for byte; one that only carries metadata loses those segments and
-keeps its pixels. Anything else is decoded and encoded once. Every photo is decoded in full, and what does not
-decode is refused with a reason: nothing is painted grey. Left out: colour management (profiles are ignored,
-as they are by the models) and frames after the first.
+A JPEG that is already so passes through byte for byte; one that only carries metadata loses those segments
+and keeps its pixels. Anything else is decoded and encoded once. Every photo is decoded in full, and what
+does not decode is refused with a reason: nothing is painted grey. Left out: colour management (profiles are
+ignored, as they are by the models) and frames after the first.
 """
 
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 
 MAX_PIXELS = 80_000_000
 MIN_EDGE_PX = 16
@@ -23,7 +24,6 @@ JPEG_QUALITY = 95
 BACKGROUND = (255, 255, 255)
 _KEEP = frozenset({0xE0, 0xE2, 0xEE})
 _START_OF_FRAME = frozenset({0xC0, 0xC1, 0xC2})
-_ORIENTATION = 0x0112
 
 
 class BadImage(Exception):
@@ -47,15 +47,13 @@ def jpeg_segments(data: bytes) -> Jpeg | None:
     """Read the segments of a JPEG, or None where the bytes are not one that can pass through."""
     if data[:2] != b"\xff\xd8":
         return None
-    at, metadata, frame, components = 2, [], None, 0
+    at, frame, components = 2, None, 0
+    metadata: list[tuple[int, int]] = []
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
         if marker in _START_OF_FRAME:
-            frame = (
-                int.from_bytes(data[at + 7 : at + 9], "big"),
-                int.from_bytes(data[at + 5 : at + 7], "big"),
-            )
-            components = data[at + 9]
+            height, width, components = struct.unpack_from(">HHB", data, at + 5)
+            frame = (width, height)
         elif marker == 0xDA:
             return Jpeg(*frame, components, tuple(metadata), data[-2:] == b"\xff\xd9") if frame else None
         elif (0xE0 <= marker <= 0xEF and marker not in _KEEP) or marker == 0xFE:
@@ -69,7 +67,7 @@ def decode(data: bytes, luma: bool = False) -> Image.Image:
 
     Args:
         data: bytes of an image file.
-        luma: decode the brightness of a JPEG only, at full size: all of its data is read at half the time.
+        luma: decode only the brightness of a JPEG, at full size: reads all of its data in half the time.
 
     Raises:
         BadImage: empty, not an image, cut off, too large, too small or too narrow.
@@ -147,6 +145,22 @@ def encode(image: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
+def decode_luma(data: bytes) -> Image.Image:
+    """The upright brightness (mode L) of an image, after a full decode.
+
+    Raises:
+        BadImage: as `decode`.
+    """
+    image = decode(data, luma=True)
+    if image.mode == "L" and _is_upright(image):
+        return image
+    return upright_rgb(image).convert("L")
+
+
+def _is_upright(image: Image.Image) -> bool:
+    return image.getexif().get(ExifTags.Base.Orientation, 1) in (0, 1)
+
+
 @dataclass(frozen=True)
 class Photo:
     """A processed photo: the bytes to store and its size."""
@@ -158,26 +172,22 @@ class Photo:
     """True where the stored bytes are the source's own."""
 
 
-def process(data: bytes, max_edge_px: int, crop_bottom_px: int = 0, luma: Image.Image | None = None) -> Photo:
+def process(data: bytes, max_edge_px: int, crop_bottom_px: int = 0, decoded: bool = False) -> Photo:
     """The photo as stored; see the module's docstring.
 
     Args:
         data: bytes of an image file.
         max_edge_px: upper bound of the long edge.
         crop_bottom_px: rows to cut from the lower edge of the upright source image.
-        luma: `decode(data, luma=True)` where the caller has it, to save decoding twice.
+        decoded: the caller knows from `decode_luma` that the image decodes in full.
 
     Raises:
         BadImage: with the reason to count.
     """
-    luma = luma or decode(data, luma=True)
-    jpeg = jpeg_segments(data)
-    upright = luma.getexif().get(_ORIENTATION, 1) in (0, 1)
-    if jpeg and jpeg.ends and jpeg.components == 3 and upright and not crop_bottom_px:
-        size = (jpeg.width, jpeg.height)
-        if fitted_size(*size, max_edge_px) == size:
-            bare = without_metadata(data, jpeg)
-            return Photo(bare, *size, copied=len(bare) == len(data))
+    if not decoded:
+        decode(data, luma=True)
+    if not crop_bottom_px and (photo := pass_through(data, max_edge_px)):
+        return photo
     rgb = upright_rgb(decode(data))
     if crop_bottom_px:
         rgb = rgb.crop((0, 0, rgb.width, rgb.height - crop_bottom_px))
@@ -185,6 +195,21 @@ def process(data: bytes, max_edge_px: int, crop_bottom_px: int = 0, luma: Image.
     if size != rgb.size:
         rgb = rgb.resize(size, Image.Resampling.LANCZOS)
     return Photo(encode(rgb), *size, copied=False)
+
+
+def pass_through(data: bytes, max_edge_px: int) -> Photo | None:
+    """The photo without decoding it, where it is a JPEG that needs no conversion; else None."""
+    jpeg = jpeg_segments(data)
+    if jpeg is None or not jpeg.ends or jpeg.components != 3:
+        return None
+    size = (jpeg.width, jpeg.height)
+    check_size(*size)
+    if fitted_size(*size, max_edge_px) != size:
+        return None
+    if jpeg.metadata and not _is_upright(Image.open(io.BytesIO(data))):
+        return None
+    bare = without_metadata(data, jpeg)
+    return Photo(bare, *size, copied=len(bare) == len(data))
 
 
 def without_metadata(data: bytes, jpeg: Jpeg) -> bytes:

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from geo_assets.osv.sphere import nearest_km
+
 REASON = "reason"
 NAMIBIA = "NA"
+MAX_LABEL_KM = 200.0
 SAFE_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
 
@@ -67,7 +70,7 @@ def clean(frame: pl.DataFrame, counts: LabelCounts | None = None) -> pl.DataFram
         counts: receives the reasons.
 
     Returns:
-        The kept rows, in order, `country` renamed to `country_iso2`; of a repeated id the first row.
+        The kept rows, in order, `country` renamed to `country_iso2`.
     """
     counts = counts if counts is not None else LabelCounts()
     frame = frame.with_columns(_reason().alias(REASON))
@@ -77,10 +80,7 @@ def clean(frame: pl.DataFrame, counts: LabelCounts | None = None) -> pl.DataFram
     odd = frame.filter(pl.col(REASON) == "country_malformed").group_by("country").len()
     counts.odd_countries.update(dict(odd.iter_rows()))
     kept = frame.filter(pl.col(REASON).is_null()).drop(REASON)
-    unique = kept.unique("id", keep="first", maintain_order=True)
-    if twice := kept.height - unique.height:
-        counts.dropped["id_repeated"] += twice
-    return unique.rename({"country": "country_iso2"})
+    return kept.rename({"country": "country_iso2"})
 
 
 def _recover_namibia(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
@@ -100,6 +100,24 @@ def _recover_namibia(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
         pl.when(here).then(pl.lit(NAMIBIA)).otherwise(pl.col("country")).alias("country"),
         pl.when(~here).then(pl.col(REASON)).alias(REASON),
     ).drop("_row")
+
+
+def far_labels(rows: pl.DataFrame) -> pl.Series:
+    """Rows whose label cannot come from their point: the labelled country is more than MAX_LABEL_KM away.
+
+    Such a row has its coordinates or its country wrong; a border town that is nearest to a neighbour's
+    place is not meant. Countries without any place in the gazetteer are believed.
+    """
+    from geo_assets.geo import places
+
+    far = (~agreement(rows)).to_numpy().copy()
+    table = places.gazetteer()
+    country, lat_deg, lon_deg = (rows[c].to_numpy() for c in ("country_iso2", "latitude", "longitude"))
+    for label in sorted(set(country[far])):
+        here, known = far & (country == label), table.country_iso2 == label
+        d_km = nearest_km(lat_deg[here], lon_deg[here], table.lat_deg[known], table.lon_deg[known])
+        far[here] = (d_km > MAX_LABEL_KM) & known.any()
+    return pl.Series("far", far, dtype=pl.Boolean)
 
 
 def agreement(frame: pl.DataFrame) -> pl.Series:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 
 from geo_assets.errors import DataError
-from geo_assets.osv import cards, images, labels, leaks, sampling, schema
+from geo_assets.osv import cards, images, labels, sampling, schema
+from geo_assets.osv.fingerprint import hashes, sha256
 from geo_assets.osv.folder import SetStats, countries, write_prints
 from geo_assets.osv.labels import LabelCounts
 from geo_assets.settings import EvalPano
@@ -30,7 +32,7 @@ MAX_EDGE_PX = 1024
 def cut_views(image, views: int) -> list:
     """Equal vertical slices of an image, left to right, that together are the whole of it."""
     edges = [round(image.width * i / views) for i in range(views + 1)]
-    return [image.crop((left, 0, right, image.height)) for left, right in zip(edges, edges[1:], strict=False)]
+    return [image.crop((left, 0, right, image.height)) for left, right in pairwise(edges)]
 
 
 def source_files(pano_dir: Path) -> list[Path]:
@@ -88,7 +90,7 @@ def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, wo
                 counts.dropped[error.args[0]] += 1
     kept = found.filter(pl.col("id").is_in(pl.Series(list(stored), dtype=pl.String).implode()))
     order = [stored[row_id] for row_id in kept["id"]]
-    facts = pl.DataFrame([{k: v for k, v in s.items() if k not in ("sha256", "phash")} for s in order])
+    facts = pl.DataFrame([{k: v for k, v in s.items() if k != "prints"} for s in order])
     absent = [pl.lit(None, pl.String).alias(name) for name in ("region", "city", "sequence", "creator_id")]
     frame = pl.concat([kept, facts], how="horizontal") if order else schema.empty_set(views=True)
     frame = frame.with_columns(absent).select(list(schema.PANO_SCHEMA))
@@ -100,15 +102,16 @@ def _store(row_id: str, data: bytes, out_dir: Path, views: int) -> dict:
     image = images.upright_rgb(images.decode(data))
     paths, first = [], None
     for number, view in enumerate(cut_views(image, views)):
-        size = images.fitted_size(*view.size, MAX_EDGE_PX)
+        size = images.fitted_size(view.width, view.height, MAX_EDGE_PX)
         view = view if size == view.size else view.resize(size, images.Image.Resampling.LANCZOS)
         first = first or view
         paths.append(f"images/{row_id}_{number}.jpg")
         (out_dir / paths[-1]).write_bytes(images.encode(view))
     assert first is not None
+    prints = hashes(image)
     return {
         "image_path": paths[0], "views": paths, "width": first.width, "height": first.height,
-        "sha256": leaks.sha256(data), "phash": leaks.phash(image.convert("L")),
+        "prints": (sha256(data), prints.phash, prints.long_hash),
     }  # fmt: skip
 
 
@@ -117,12 +120,12 @@ def _finish(
 ) -> SetStats:
     dropped = dict(sorted(counts.dropped.items()))
     stats = SetStats(frame.height, countries(frame), dropped, seconds=time.monotonic() - started)
-    write_prints(out_dir, frame["id"], [(s["sha256"], s["phash"]) for s in stored])
+    write_prints(out_dir, [(i, *s["prints"]) for i, s in zip(frame["id"], stored, strict=True)])
     rows = [
         (i, "evaluation only", "stochastic/random_streetview_images_pano_v0.0.2", "") for i in frame["id"]
     ]
     cards.write_attribution(out_dir, rows)
-    cards.write_dropped(out_dir, frame.height, dropped)
+    cards.write_dropped(out_dir, stats)
     cards.write_card(out_dir, "eval_pano", cards.PANORAMAS, stats)
     schema.write_parquet(frame, out_dir / "eval_pano.parquet")
     logger.info(f"eval_pano: {stats.rows:,} panoramas in {stats.seconds:.1f} s")

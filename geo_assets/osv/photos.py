@@ -20,7 +20,8 @@ import polars as pl
 from PIL import ExifTags, Image
 
 from geo_assets.errors import DataError
-from geo_assets.osv import cards, images, labels, leaks, schema
+from geo_assets.osv import cards, images, labels, schema
+from geo_assets.osv.fingerprint import hashes, sha256
 from geo_assets.osv.folder import SetStats, countries, write_prints
 from geo_assets.settings import EvalPhotos
 
@@ -102,8 +103,8 @@ def find_photos(settings: EvalPhotos) -> list[Found]:
 def _from_manifest(manifest: Path, folder: Path) -> list[Found]:
     header = schema.csv_header(manifest)
     if missing := [name for name in ("file", "latitude", "longitude") if name not in header]:
-        raise DataError(f"{manifest} lacks the column(s) {', '.join(missing)}: give each photo's file, latitude "
-                        "and longitude")  # fmt: skip
+        names = ", ".join(missing)
+        raise DataError(f"{manifest} lacks the column(s) {names}: name file, latitude and longitude")
     optional = [n for n in ("id", "country_iso2", "licence", "attribution") if n in header]
     table = schema.scan_csv(manifest, ("file", "latitude", "longitude", *optional))
     rows = schema.parse(table).collect().drop_nulls("file").sort("file")
@@ -130,7 +131,9 @@ def build_eval_photos(out_dir: Path, settings: EvalPhotos) -> SetStats:
     started, dropped, taken = time.monotonic(), Counter[str](), set[str]()
     (out_dir / "images").mkdir(parents=True, exist_ok=True)
     enable_heic()
-    rows, prints, credits = [], [], []
+    rows: list[dict] = []
+    prints: list[tuple[str, str, int, bytes]] = []
+    credits: list[tuple[str, ...]] = []
     for found in find_photos(settings):
         if settings.limit and len(rows) >= settings.limit:
             break
@@ -145,15 +148,17 @@ def build_eval_photos(out_dir: Path, settings: EvalPhotos) -> SetStats:
         credits.append((row["id"], found.licence, found.attribution, ""))
     frame = _fill_countries(pl.DataFrame(rows, schema=schema.SET_SCHEMA))
     stats = SetStats(frame.height, countries(frame), dict(dropped), seconds=time.monotonic() - started)
-    write_prints(out_dir, frame["id"], prints)
+    write_prints(out_dir, prints)
     cards.write_attribution(out_dir, credits)
-    cards.write_dropped(out_dir, frame.height, stats.dropped)
+    cards.write_dropped(out_dir, stats)
     cards.write_card(out_dir, "eval_photos", cards.OWN_PHOTOS, stats)
     schema.write_parquet(frame, out_dir / "eval_photos.parquet")
     return stats
 
 
-def _store(found: Found, row_id: str, out_dir: Path, max_edge_px: int) -> tuple[dict, tuple[str, int]]:
+def _store(
+    found: Found, row_id: str, out_dir: Path, max_edge_px: int
+) -> tuple[dict, tuple[str, str, int, bytes]]:
     if found.latitude is None or found.longitude is None:
         raise images.BadImage("no_position")
     if not (abs(found.latitude) <= 90 and abs(found.longitude) <= 180):
@@ -170,7 +175,8 @@ def _store(found: Found, row_id: str, out_dir: Path, max_edge_px: int) -> tuple[
         "id": row_id, "image_path": path, "latitude": found.latitude, "longitude": found.longitude,
         "country_iso2": country, "width": photo.width, "height": photo.height,
     }  # fmt: skip
-    return row, (leaks.sha256(data), leaks.phash(images.decode(data, luma=True).convert("L")))
+    prints = hashes(images.decode_luma(data))
+    return row, (row_id, sha256(data), prints.phash, prints.long_hash)
 
 
 def _fill_countries(frame: pl.DataFrame) -> pl.DataFrame:

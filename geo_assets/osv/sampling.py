@@ -25,6 +25,16 @@ def _splitmix64(values: np.ndarray) -> np.ndarray:
         return z ^ (z >> np.uint64(31))
 
 
+def keys(ids: pl.Series) -> np.ndarray:
+    """A uint64 per id: its number, or a hash of it where it is none. "7" and "07" share one."""
+    numbers = ids.cast(pl.UInt64, strict=False)
+    values = numbers.fill_null(0).to_numpy().copy()
+    for row in (numbers.is_null() & ids.is_not_null()).arg_true():
+        digest = hashlib.blake2b(str(ids[row]).encode(), digest_size=8).digest()
+        values[row] = int.from_bytes(digest, "little")
+    return values
+
+
 def priority(ids: pl.Series, seed: int, salt: str = "") -> np.ndarray:
     """Pseudo-random uint64 per id, a function of seed, salt and id alone.
 
@@ -32,12 +42,7 @@ def priority(ids: pl.Series, seed: int, salt: str = "") -> np.ndarray:
     True
     """
     key = hashlib.blake2b(f"{seed}/{salt}".encode(), digest_size=8).digest()
-    numbers = ids.cast(pl.UInt64, strict=False)
-    values = numbers.fill_null(0).to_numpy().copy()
-    for row in numbers.is_null().arg_true():
-        digest = hashlib.blake2b(str(ids[row]).encode(), digest_size=8).digest()
-        values[row] = int.from_bytes(digest, "little")
-    return _splitmix64(values ^ np.frombuffer(key, dtype="<u8")[0])
+    return _splitmix64(keys(ids) ^ np.frombuffer(key, dtype="<u8")[0])
 
 
 def ranked(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -56,7 +61,7 @@ def capped_quotas(ranks: pl.DataFrame, cap: int, limit: int | None = None) -> di
 
 
 def spread_quotas(ranks: pl.DataFrame, rows: int, first_per_country: int) -> dict[str, int]:
-    """Rows to take per country: up to `first_per_country` each, then at random from the rest, `rows` in all."""
+    """Rows to take per country: up to `first_per_country` each, then at random, `rows` in all."""
     first = pl.col("rank") < first_per_country
     head = ranks.filter(first).sort("rank", "priority", "id").head(rows)
     rest = ranks.filter(~first).sort("priority", "id").head(rows - head.height)

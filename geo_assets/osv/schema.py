@@ -8,6 +8,7 @@ null. Coordinates are degrees (WGS 84). What to keep is decided in `labels.py`, 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -23,11 +24,13 @@ OSV_COLUMNS = (
 )  # fmt: skip
 """Header of train.csv and test.csv, in order."""
 
-LABEL_COLUMNS = ("id", "latitude", "longitude", "country")
-"""What choosing rows needs."""
+USED_COLUMNS = (
+    "id", "latitude", "longitude", "country", "region", "sub-region", "city", "sequence", "creator_id",
+    "creator_username",
+)  # fmt: skip
+"""What is read: labels, the keys of the leak ladder, and the name that the licence asks for."""
 
-USED_COLUMNS = (*LABEL_COLUMNS, "region", "sub-region", "city", "sequence", "creator_id", "creator_username")
-"""What a chosen row needs: the labels, the leak ladder's keys and the name that the licence asks for."""
+BLOCK_ROWS = 100_000
 
 SET_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "id": pl.String,
@@ -86,13 +89,25 @@ def scan_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.LazyFram
 
 
 def parse(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Coordinates as float64 degrees, null where they are no number."""
-    return frame.with_columns(pl.col("latitude", "longitude").cast(pl.Float64, strict=False))
+    """Coordinates as float64 degrees, null where they are no number, and creator ids as plain digits."""
+    present = frame.collect_schema()
+    numbers = [pl.col(c).cast(pl.Float64, strict=False) for c in ("latitude", "longitude") if c in present]
+    digits = [pl.col(c).str.replace(r"^(\d+)\.0$", "$1") for c in ("creator_id",) if c in present]
+    return frame.with_columns(*numbers, *digits)
 
 
-def parse_creator(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Creator ids as plain digits: some rows write them as floats ("111336221091714.0")."""
-    return frame.with_columns(pl.col("creator_id").str.replace(r"^(\d+)\.0$", "$1"))
+def read_blocks(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> Iterator[pl.DataFrame]:
+    """The parsed rows of an OSV-5M CSV in file order, BLOCK_ROWS at a time.
+
+    Raises:
+        DataError: the file cannot be read as a CSV of OSV-5M.
+    """
+    rows = parse(scan_csv(path, columns))
+    try:
+        yield from rows.collect_batches(chunk_size=BLOCK_ROWS, maintain_order=True, engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        remedy = "delete it and materialize osv_zips again"
+        raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}): {remedy}") from error
 
 
 def empty_set(views: bool = False) -> pl.DataFrame:

@@ -15,45 +15,46 @@ import polars as pl
 
 from geo_assets.errors import DataError
 from geo_assets.osv import cards, images, labels, sampling, schema
-from geo_assets.osv.candidates import Candidates, read_candidates, read_details
-from geo_assets.osv.extract import Extractor, Options, Outcome, image_path
+from geo_assets.osv.attempt import Attempt
+from geo_assets.osv.candidates import Candidates, Exclusions, read_candidates
+from geo_assets.osv.extract import Extractor, Options, image_path
 from geo_assets.osv.fill import Filled, fill
 from geo_assets.osv.folder import PRINTS, SetStats, countries, link_or_copy, read_set, write_prints
 from geo_assets.osv.mirror import Mirror
 from geo_assets.osv.panorama import build_eval_pano
 from geo_assets.osv.photos import build_eval_photos
-from geo_assets.osv.twins import HASHES, TestTwins
+from geo_assets.osv.processes import Processes
+from geo_assets.osv.twins import CACHE, TestTwins
 from geo_assets.settings import EvalOsv, EvalQuick, TrainPool
 
 logger = logging.getLogger(__name__)
 
 __all__ = [
-    "SetStats", "build_eval_osv", "build_eval_pano", "build_eval_photos", "build_eval_quick", "build_train_pool",
-    "label_agreement", "read_set", "undecodable_images",
+    "SetStats", "build_eval_osv", "build_eval_pano", "build_eval_photos", "build_eval_quick",
+    "build_train_pool", "label_agreement", "read_set", "undecodable_images",
 ]  # fmt: skip
 
 
 def build_train_pool(source_dir: Path, out_dir: Path, settings: TrainPool, workers: int = 1) -> SetStats:
-    """Up to `cap_per_country` photos of each country from the train zips.
+    """Up to `cap_per_country` photos of each country from the train zips, sorted by country and id.
 
     Rows whose id or sequence occurs in test.csv, photos identical or near-identical to a photo of the test
-    zips, and repeated photos are left out.
+    zips, and repeated photos are left out. Empty where the mirror has no train zips.
     """
     started, mirror = time.monotonic(), Mirror(Path(source_dir))
-    found = read_candidates(mirror, "train", settings.seed, settings.cap_per_country)
-    found.ranks = _without(found, _excluded(settings.exclude_ids), "excluded_by_list")
-    found.ranks = _without_test_rows(found, mirror)
-    quotas = sampling.capped_quotas(found.ranks, settings.cap_per_country, settings.limit)
-    twins = TestTwins(mirror, out_dir, workers) if quotas else None
-    options = Options(settings.max_edge_px, settings.overlay)
-    with Extractor(mirror, out_dir, options, workers) as extractor:
-        attempt = _Attempt(extractor, found.members, twins)
-        filled = fill(found.ranks, quotas, attempt)
-        frame = _table(mirror, "train", found, filled, attempt.outcomes).sort("country_iso2", "id")
+    cap = settings.cap_per_country
+    found = read_candidates(mirror, "train", settings.seed, cap, _exclusions(mirror, settings.exclude_ids))
+    quotas = sampling.capped_quotas(found.rows, cap, settings.limit)
+    options = Options.of(settings.max_edge_px, settings.overlay)
+    with Processes(workers) as processes, Extractor(mirror, out_dir, options, processes) as extractor:
+        twins = TestTwins(mirror, out_dir, processes) if quotas else None
+        attempt = Attempt(extractor, found.members, twins)
+        filled = fill(found.rows, quotas, attempt)
+        frame = _table(found, filled, attempt).sort("country_iso2", "id")
         extractor.finish(frame["id"])
-    (out_dir / HASHES).unlink(missing_ok=True)
+    (out_dir / CACHE).unlink(missing_ok=True)
     _write_traces(mirror, out_dir, frame["id"])
-    return _finish(out_dir, "train_pool", frame, found, filled, attempt.outcomes, started)
+    return _finish(out_dir, "train_pool", frame, found, filled, attempt, started)
 
 
 def build_eval_osv(source_dir: Path, out_dir: Path, settings: EvalOsv, workers: int = 1) -> SetStats:
@@ -61,15 +62,16 @@ def build_eval_osv(source_dir: Path, out_dir: Path, settings: EvalOsv, workers: 
     started, mirror = time.monotonic(), Mirror(Path(source_dir))
     rows = min(settings.rows, settings.limit or settings.rows)
     found = read_candidates(mirror, "test", settings.seed, rows)
-    quotas = sampling.spread_quotas(found.ranks, rows, settings.first_per_country)
-    with Extractor(mirror, out_dir, Options(settings.max_edge_px, settings.overlay), workers) as extractor:
-        attempt = _Attempt(extractor, found.members, None)
-        filled = fill(found.ranks, quotas, attempt, total=rows)
-        frame = _table(mirror, "test", found, filled, attempt.outcomes)
+    quotas = sampling.spread_quotas(found.rows, rows, settings.first_per_country)
+    options = Options.of(settings.max_edge_px, settings.overlay)
+    with Processes(workers) as processes, Extractor(mirror, out_dir, options, processes) as extractor:
+        attempt = Attempt(extractor, found.members)
+        filled = fill(found.rows, quotas, attempt, total=rows)
+        frame = _table(found, filled, attempt)
         order = pl.Series("order", sampling.priority(frame["id"], settings.seed, "order"), dtype=pl.UInt64)
         frame = frame.with_columns(order).sort("order", "id").drop("order")
         extractor.finish(frame["id"])
-    return _finish(out_dir, "eval_osv", frame, found, filled, attempt.outcomes, started)
+    return _finish(out_dir, "eval_osv", frame, found, filled, attempt, started)
 
 
 def build_eval_quick(eval_osv_dir: Path, out_dir: Path, settings: EvalQuick) -> SetStats:
@@ -79,13 +81,10 @@ def build_eval_quick(eval_osv_dir: Path, out_dir: Path, settings: EvalQuick) -> 
     (out_dir / "images").mkdir(parents=True, exist_ok=True)
     for name in frame["image_path"]:
         link_or_copy(eval_osv_dir / name, out_dir / name)
-    prints = pl.read_parquet(eval_osv_dir / PRINTS).head(settings.rows)
-    schema.write_parquet(frame, out_dir / "eval_quick.parquet")
-    schema.write_parquet(prints, out_dir / PRINTS)
+    write_prints(out_dir, pl.read_parquet(eval_osv_dir / PRINTS).head(settings.rows).rows())
     cards.write_subset(eval_osv_dir, out_dir, frame)
-    stats = SetStats(frame.height, countries(frame), {}, seconds=time.monotonic() - started)
-    cards.write_dropped(out_dir, frame.height, {})
-    return stats
+    schema.write_parquet(frame, out_dir / "eval_quick.parquet")
+    return SetStats(frame.height, countries(frame), {}, seconds=time.monotonic() - started)
 
 
 def undecodable_images(directory: Path) -> list[str]:
@@ -102,96 +101,41 @@ def undecodable_images(directory: Path) -> list[str]:
 
 def label_agreement(frame: pl.DataFrame) -> float:
     """Share of rows whose nearest place lies in the labelled country; 1.0 for a set without rows."""
-    agrees = labels.agreement(frame)
-    return float(agrees.mean()) if len(agrees) else 1.0  # type: ignore[arg-type]
+    return int(labels.agreement(frame).sum()) / frame.height if frame.height else 1.0
 
 
-class _Attempt:
-    """Tries rows of one split: extracts them and refuses twins and repeats."""
-
-    def __init__(self, extractor: Extractor, members: pl.DataFrame, twins: TestTwins | None) -> None:
-        self.extractor, self.members, self.twins = extractor, members, twins
-        self.outcomes: dict[str, Outcome] = {}
-        self._seen: dict[str, str] = {}
-
-    def __call__(self, ids: list[str]) -> list[str | None]:
-        wanted = self.members.filter(pl.col("id").is_in(pl.Series(ids).implode())).to_dicts()
-        by_id = {member["id"]: member for member in wanted}
-        outcomes = self.extractor([by_id[i] for i in ids])
-        reasons: dict[str, str | None] = {}
-        if self.twins:
-            reasons = {i: "identical_to_test" for i in ids if self.twins.identical(by_id[i])}
-            self._refuse_near([o for o in outcomes if o.id not in reasons], reasons)
-        for outcome in outcomes:
-            self.outcomes[outcome.id] = outcome
-            if outcome.reason:
-                reasons[outcome.id] = outcome.reason
-            elif (
-                outcome.id not in reasons and self._seen.setdefault(outcome.sha256, outcome.id) != outcome.id
-            ):
-                reasons[outcome.id] = "identical_photo"
-        return [reasons.get(i) for i in ids]
-
-    def _refuse_near(self, outcomes: list[Outcome], reasons: dict[str, str | None]) -> None:
-        assert self.twins is not None
-        good = [outcome for outcome in outcomes if outcome.reason is None]
-        photos = [self.extractor.out_dir / image_path(outcome.id) for outcome in good]
-        for outcome, near in zip(good, self.twins.near([o.phash for o in good], photos), strict=True):
-            if near:
-                reasons[outcome.id] = "near_identical_to_test"
+def _exclusions(mirror: Mirror, exclude_ids: Path | None) -> Exclusions:
+    """What must stay out of training: a list of the user's, and whatever test.csv names."""
+    ids = {}
+    if exclude_ids is not None:
+        try:
+            listed = exclude_ids.read_text(encoding="utf-8").split()
+        except OSError as error:
+            reason = f"cannot read {exclude_ids} ({error.strerror})"
+            raise DataError(f"{reason}: set train_pool.exclude_ids to a text file of ids") from error
+        ids["excluded_by_list"] = pl.Series(listed, dtype=pl.String)
+    if not mirror.csv("test").exists():
+        return Exclusions(ids)
+    test = pl.concat(schema.read_blocks(mirror.csv("test"), ("id", "sequence")))
+    ids["id_in_test"] = test["id"].drop_nulls()
+    return Exclusions(ids, test["sequence"].drop_nulls().unique())
 
 
-def _excluded(path: Path | None) -> pl.Series:
-    if path is None:
-        return pl.Series("id", [], dtype=pl.String)
-    try:
-        lines = path.read_text(encoding="utf-8").split()
-    except OSError as error:
-        raise DataError(
-            f"cannot read {path} ({error.strerror}): set train_pool.exclude_ids to a text file"
-        ) from error
-    return pl.Series("id", lines, dtype=pl.String)
-
-
-def _without(found: Candidates, ids: pl.Series, reason: str) -> pl.DataFrame:
-    kept = found.ranks.filter(~pl.col("id").is_in(ids.implode()))
-    found.counts.dropped[reason] += found.ranks.height - kept.height
-    return kept
-
-
-def _without_test_rows(found: Candidates, mirror: Mirror) -> pl.DataFrame:
-    """Leave out rows whose id or sequence occurs anywhere in test.csv."""
-    if found.ranks.is_empty() or not mirror.csv("test").exists():
-        return found.ranks
-    test = schema.scan_csv(mirror.csv("test"), ("id", "sequence")).collect(engine="streaming")
-    found.ranks = _without(found, test["id"].drop_nulls(), "id_in_test")
-    train = schema.scan_csv(mirror.csv("train"), ("id", "sequence"))
-    shared = train.filter(pl.col("sequence").is_in(test["sequence"].drop_nulls().implode()))
-    return _without(found, shared.collect(engine="streaming")["id"].drop_nulls(), "sequence_in_test")
-
-
-def _table(
-    mirror: Mirror, split: str, found: Candidates, filled: Filled, outcomes: dict[str, Outcome]
-) -> pl.DataFrame:
-    """Columns of a set plus creator_username, sha256 and phash, for the rows taken."""
-    stored = [outcomes[i] for i in filled.ids]
-    sizes = pl.DataFrame(
-        [(o.id, image_path(o.id), o.width, o.height, o.sha256, o.phash) for o in stored],
+def _table(found: Candidates, filled: Filled, attempt: Attempt) -> pl.DataFrame:
+    """Columns of a set, creator_username and fingerprints, for the rows taken."""
+    stored = [attempt.outcomes[i] for i in filled.ids]
+    prints = [(o.sha256, o.phash, bytes.fromhex(o.long_hash)) for o in stored]
+    photos = pl.DataFrame(
+        [(o.id, image_path(o.id), o.width, o.height, *p) for o, p in zip(stored, prints, strict=True)],
         schema={"id": pl.String, "image_path": pl.String, "width": pl.Int64, "height": pl.Int64,
-                "sha256": pl.String, "phash": pl.UInt64},
+                "sha256": pl.String, "phash": pl.UInt64, "long_hash": pl.Binary},
         orient="row",
     )  # fmt: skip
-    if sizes.is_empty():
-        return schema.empty_set().with_columns(
-            pl.lit("").alias("creator_username"),
-            pl.lit("").alias("sha256"),
-            pl.lit(0, pl.UInt64).alias("phash"),
-        )
-    details = read_details(mirror.csv("train" if split == "train" else "test"), sizes["id"])
-    return sizes.join(found.ranks, on="id", how="left").join(details, on="id", how="left")
+    return photos.join(found.rows, on="id", how="left")
 
 
 def _write_traces(mirror: Mirror, out_dir: Path, ids: pl.Series) -> None:
+    """Keep the reasoning traces of the rows taken, where the source has some."""
     source = mirror.root / "traces.jsonl"
     if source.exists():
         traces = pl.read_ndjson(source, schema={"id": pl.String, "think": pl.String})
@@ -200,12 +144,12 @@ def _write_traces(mirror: Mirror, out_dir: Path, ids: pl.Series) -> None:
 
 
 def _finish(
-    out_dir: Path, name: str, frame: pl.DataFrame, found: Candidates, filled: Filled,
-    outcomes: dict[str, Outcome], started: float,
+    out_dir: Path, name: str, frame: pl.DataFrame, found: Candidates, filled: Filled, attempt: Attempt,
+    started: float,
 ) -> SetStats:  # fmt: skip
-    """Write what belongs to a set beside its photos."""
+    """Write what belongs to a set beside its photos; the table last, so that it stands for a whole set."""
     table = frame.select(list(schema.SET_SCHEMA))
-    stored = [outcomes[i] for i in filled.ids]
+    stored = [attempt.outcomes[i] for i in filled.ids]
     stats = SetStats(
         rows=table.height,
         countries=countries(table),
@@ -216,14 +160,17 @@ def _finish(
         notes={
             "rows_read": found.rows_read,
             "recovered_namibia": found.counts.recovered_namibia,
-            "odd_countries": dict(found.counts.odd_countries.most_common(20)),
+            "odd_countries": dict(found.counts.odd_countries.most_common(cards.MAX_LISTED)),
+            "label_disagrees": int((~labels.agreement(table)).sum()),
             "refused": dict(sorted(filled.refused.items())),
+            "ocr": attempt.extractor.options.use_ocr,
         },
     )
-    write_prints(out_dir, frame["id"], list(frame.select("sha256", "phash").iter_rows()))
+    write_prints(out_dir, frame.select("id", "sha256", "phash", "long_hash").rows())
     cards.write_attribution(out_dir, cards.mapillary_rows(frame))
-    cards.write_dropped(out_dir, table.height, stats.dropped, cropped=stats.cropped, copied=stats.copied)
+    cards.write_dropped(out_dir, stats)
     cards.write_card(out_dir, name, cards.OSV5M, stats)
     schema.write_parquet(table, out_dir / f"{name}.parquet")
-    logger.info(f"{name}: {stats.rows:,} rows of {len(stats.countries)} countries in {stats.seconds:.1f} s")
+    speed = table.height / max(1e-9, stats.seconds)
+    logger.info(f"{name}: {stats.rows:,} rows of {len(stats.countries)} countries, {speed:,.0f} a second")
     return stats

@@ -1,24 +1,34 @@
 """Put the OSV-5M mirror and the panorama source in place: downloaded, linked from a directory, or drawn.
 
-The result has the Hub's own layout and `files.json` says of each file its size, digest and origin.
+The result has the Hub's own layout, and `files.json` says of each file its size, digest and origin. A rerun
+after a kill keeps what is whole and verified. With `reach: ranges` train zips stay on the Hub and only
+their directories come.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
-import os
-import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
+
 from geo_assets.errors import DataError
-from geo_assets.osv import archive
+from geo_assets.osv import archive, local
+from geo_assets.osv.download import fetch_files
+from geo_assets.osv.hub import PATIENT, HubFile, HubRepo, Patience, open_repo
+from geo_assets.osv.mirror import TABLE_SUFFIX, write_table
+from geo_assets.osv.ranges import NoRanges, RemoteZip, read_directory
+from geo_assets.osv.spool import RemoteZips
 from geo_assets.settings import OsvZips, PanoSource, Runtime
 
 logger = logging.getLogger(__name__)
 
-BLOCK = 1 << 22
+FILES = "files.json"
+PIN = "pin.json"
+DIRECTORY_CONNECTIONS = 8
+PANO_FOLDER = "data"
 
 
 def wanted_files(settings: OsvZips) -> list[str]:
@@ -30,7 +40,9 @@ def wanted_files(settings: OsvZips) -> list[str]:
     return names
 
 
-def build_osv_zips(settings: OsvZips, out_dir: Path, runtime: Runtime) -> dict[str, dict]:
+def build_osv_zips(
+    settings: OsvZips, out_dir: Path, runtime: Runtime, patience: Patience = PATIENT
+) -> dict[str, dict]:
     """Fill `out_dir` with the mirror that the settings describe; returns what `files.json` holds.
 
     Raises:
@@ -41,14 +53,26 @@ def build_osv_zips(settings: OsvZips, out_dir: Path, runtime: Runtime) -> dict[s
         from geo_assets.world import mirror
 
         mirror.draw_mirror(out_dir, settings, runtime.workers)
-        return _describe(out_dir, "demo")
+        return _describe(out_dir, "drawn")
+    names = wanted_files(settings)
     if settings.source == "local":
-        _link_all(_folder(settings.local_dir, "osv_zips"), out_dir, wanted_files(settings))
+        local.place(local.folder_of(settings.local_dir, "osv_zips"), out_dir, names)
         return _describe(out_dir, "local")
-    raise DataError("osv_zips.source hub is not available yet: set osv_zips.source to local or demo")
+    hub = _pinned(settings.repo, settings.revision, out_dir, patience)
+    remote = [n for n in names if settings.reach == "ranges" and n.startswith("images/train/")]
+    files = hub.files(names)
+    try:
+        read_directories(hub, [file for file in files if file.name in remote], out_dir)
+    except NoRanges as error:
+        logger.warning(f"{error}; downloading whole zips instead")
+        remote = []
+    fetch_files(hub, [file for file in files if file.name not in remote], out_dir)
+    return _describe(out_dir, _origin(hub), {f.name: f for f in files if f.name in remote})
 
 
-def build_pano_source(settings: PanoSource, out_dir: Path, runtime: Runtime) -> dict[str, dict]:
+def build_pano_source(
+    settings: PanoSource, out_dir: Path, runtime: Runtime, patience: Patience = PATIENT
+) -> dict[str, dict]:
     """Fill `out_dir` with the panorama parquet files; nothing but `files.json` where the source is off."""
     out_dir.mkdir(parents=True, exist_ok=True)
     if settings.source == "off":
@@ -57,66 +81,74 @@ def build_pano_source(settings: PanoSource, out_dir: Path, runtime: Runtime) -> 
         from geo_assets.world import panorama
 
         panorama.draw_panoramas(out_dir, settings, runtime.workers)
-        return _describe(out_dir, "demo")
+        return _describe(out_dir, "drawn")
     if settings.source == "local":
-        folder = _folder(settings.local_dir, "pano_source")
-        names = sorted(path.relative_to(folder).as_posix() for path in (folder / "data").glob("*.parquet"))
+        folder = local.folder_of(settings.local_dir, "pano_source")
+        names = sorted(
+            path.relative_to(folder).as_posix() for path in (folder / PANO_FOLDER).glob("*.parquet")
+        )
         if not names:
             raise DataError(
-                f"{folder} has no data/*.parquet: set pano_source.local_dir to a copy of {settings.repo}"
+                f"{folder} has no data/*.parquet: set pano_source.local_dir to a copy of the data set"
             )
-        _link_all(folder, out_dir, names)
+        local.place(folder, out_dir, names)
         return _describe(out_dir, "local")
-    raise DataError("pano_source.source hub is not available yet: set pano_source.source to local or off")
+    hub = _pinned(settings.repo, settings.revision, out_dir, patience)
+    names = hub.list_folder(PANO_FOLDER, ".parquet")
+    fetch_files(hub, hub.files(names), out_dir)
+    return _describe(out_dir, _origin(hub))
 
 
-def _folder(path: Path | None, section: str) -> Path:
-    if path is None or not path.is_dir():
-        raise DataError(
-            f"{section}.local_dir is {path}, which is no folder: set it to the one with your copy"
-        )
-    return path
+def _origin(hub: HubRepo) -> str:
+    return f"hub:{hub.repo}@{hub.revision}"
 
 
-def _link_all(folder: Path, out_dir: Path, names: list[str]) -> None:
-    if missing := [name for name in names if not (folder / name).is_file()]:
-        raise DataError(
-            f"{folder} lacks {', '.join(missing)}: copy them there or name other zips in the profile"
-        )
-    for name in names:
-        target = out_dir / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        _link(folder / name, target)
-        if name.endswith(".zip"):
-            archive.list_members(target, name)
+def _pinned(repo: str, revision: str, out_dir: Path, patience: Patience) -> HubRepo:
+    """The repository at one commit, the same one when an interrupted download goes on."""
+    pin, asked = out_dir / PIN, {"repo": repo, "revision": revision}
+    known = json.loads(pin.read_text(encoding="utf-8")) if pin.exists() else {}
+    if asked.items() <= known.items():
+        return open_repo(repo, known["commit"], patience)
+    hub = open_repo(repo, revision, patience)
+    pin.write_text(json.dumps({**asked, "commit": hub.revision}), encoding="utf-8")
+    return hub
 
 
-def _link(source: Path, target: Path) -> None:
-    """Hard-link, else link symbolically, else copy: a mirror of 259 GB is not copied without need."""
-    for method in (os.link, os.symlink, shutil.copyfile):
-        try:
-            method(source.resolve(), target)
-            return
-        except OSError:
-            target.unlink(missing_ok=True)
-    raise DataError(f"cannot place {target}: check that you may write there and that the disk has room")
+def read_directories(hub: HubRepo, zips: list[HubFile], out_dir: Path) -> None:
+    """Keep the member tables of zips that stay on the Hub, and where they are.
+
+    Raises:
+        NoRanges: the server sends whole files only.
+    """
+    if not zips:
+        return
+    with httpx.Client(timeout=hub.patience.timeout, follow_redirects=True) as client:
+
+        def one(file: HubFile) -> None:
+            path = out_dir / f"{file.name}{TABLE_SUFFIX}"
+            if path.exists():
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            table, skipped = read_directory(RemoteZip(hub, file.name, client, file.etag))
+            write_table(path, table, skipped)
+            logger.info(f"{file.name}: {table.height:,} photos, {file.size / 1e9:.2f} GB left on the Hub")
+
+        with ThreadPoolExecutor(DIRECTORY_CONNECTIONS) as pool:
+            list(pool.map(one, zips))
+    RemoteZips(hub.repo, hub.revision, {f.name: (f.size, f.etag) for f in zips}).write(out_dir)
 
 
-def file_sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file, read in blocks."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _describe(out_dir: Path, source: str) -> dict[str, dict]:
-    """Write files.json from what lies in the directory."""
-    files = {}
-    for path in sorted(p for p in out_dir.rglob("*") if p.is_file() and p.name != "files.json"):
+def _describe(out_dir: Path, origin: str, remote: dict[str, HubFile] | None = None) -> dict[str, dict]:
+    """Verify the zips and write files.json from what lies in the directory."""
+    files: dict[str, dict] = {}
+    for path in sorted(p for p in out_dir.rglob("*") if p.is_file() and p.name not in (FILES, PIN)):
         name = path.relative_to(out_dir).as_posix()
-        files[name] = {"size": path.stat().st_size, "sha256": file_sha256(path), "source": source}
-    (out_dir / "files.json").write_text(json.dumps(files, indent=2) + "\n", encoding="utf-8")
+        files[name] = {"size": path.stat().st_size, "sha256": local.file_sha256(path), "source": origin}
+        if path.suffix == ".zip":
+            files[name]["damaged_members"] = damaged = archive.damaged_members(path)
+            logger.info(f"{name}: {files[name]['size'] / 1e9:.2f} GB verified, {damaged} damaged members")
+    for name, file in (remote or {}).items():
+        files[name] = {"size": file.size, "etag": file.etag, "source": origin, "reach": "ranges"}
+    (out_dir / FILES).write_text(json.dumps(files, indent=2) + "\n", encoding="utf-8")
+    (out_dir / PIN).unlink(missing_ok=True)
     return files
