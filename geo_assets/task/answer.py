@@ -47,7 +47,7 @@ _TAG = re.compile(r"<\s{0,4}(/?)\s{0,4}(think|answer)\s{0,4}>", re.IGNORECASE)
 _TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 _NUMBER = r"(-?(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,17})?)"
 _CANONICAL = re.compile(
-    r'<answer>\s{0,4}\{\s{0,4}"country"\s?:\s?"([^"\\\x00-\x1f]{1,100})"\s?,\s{0,4}'
+    r'<answer>\s{0,4}\{\s{0,4}"country"\s?:\s?"([^"\\<\x00-\x1f]{1,100})"\s?,\s{0,4}'
     rf'"lat"\s?:\s?{_NUMBER}\s?,\s{{0,4}}"lon"\s?:\s?{_NUMBER}\s{{0,4}}\}}\s{{0,4}}</answer>\s{{0,4}}\Z'
 )
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

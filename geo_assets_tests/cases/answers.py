@@ -201,6 +201,8 @@ TEXTS: tuple[Text, ...] = (
     Text("upper case think around", f"<THINK><answer>{GOOD}</answer>", None, True),
     Text("words after", f"<answer>{GOOD}</answer> I am fairly sure.", PARIS),
     Text("other tags", f"<b>x</b><think>a < b</think><answer>{GOOD}</answer>", PARIS),
+    Text("tag in the country", f"<answer>{GOOD[:17]}<think>{GOOD[17:]}</answer>", None, True),
+    Text("closing tag in the country", f"<answer>{GOOD[:17]}</answer>{GOOD[17:]}</answer>", None),
     Text("no tags", GOOD, None),
     Text("refusal", "I cannot tell where this is.", None),
     Text("country alone", "Country: Kenya", None),
