@@ -199,7 +199,7 @@ def main() -> None:
     with (Path(__file__).parent / "sign_names.csv").open(encoding="utf-8", newline="") as file:
         corrected = {row["geonameid"]: row["sign_name"] for row in csv.DictReader(file)}
     by_country: dict[str, list[dict[str, str]]] = defaultdict(list)
-    with gzip.open(DATA / "geo" / "places15000.csv.gz", "rt", encoding="utf-8", newline="") as table:
+    with gzip.open(Path(__file__).parent / "places15000.csv.gz", "rt", encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
             if row["iso2"] in scripts:
                 by_country[row["iso2"]].append(row)

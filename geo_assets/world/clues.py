@@ -118,16 +118,14 @@ def sample_clues(rng: random.Random, place: Place) -> Clues:
 def _local_variety(rng: random.Random, place: Place, line_style: str, drawn: dict[str, str]) -> None:
     """Habits that are common beside the usual one of the table (`SOURCES.md` says which)."""
     match place.iso2:
-        case "FI" if rng.random() < 0.4:
-            drawn["centre_line"] = "white"
         case "ID" if rng.random() < 0.3:
             drawn["centre_line"] = "yellow"
-        case "NZ" | "JP" if line_style == "double":
+        case "FI" | "IN" | "JP" | "NZ" if line_style == "double":
             drawn["centre_line"] = "yellow"
-        case "IN" if rng.random() < 0.2:
-            drawn["plate_rear"] = drawn["plate_front"] = "yellow"
         case "AU" if place.region == "New South Wales":
             drawn["plate_rear"] = drawn["plate_front"] = "yellow"
+    if place.iso2 == "IN" and rng.random() < 0.2:
+        drawn["plate_rear"] = drawn["plate_front"] = "yellow"
 
 
 def _sign_text(place: Place, script: str, board: str) -> str:
