@@ -11,6 +11,7 @@ import argparse
 import resource
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from geo_assets.bench import reference
@@ -38,12 +39,12 @@ def rewards_per_second(given: Sequence[Case]) -> dict[str, Any]:
     """Parsing and rewarding with every registered reward, and by the reference."""
     from geo_assets.task.rewards import REWARDS
 
-    columns = [list(column) for column in zip(*given, strict=True)]
+    texts, latitude, longitude, country_iso2 = (list(column) for column in zip(*given, strict=True))
     figures: dict[str, Any] = {"completions": len(given)}
     for name in sorted(REWARDS):
-        score = REWARDS[name].score
-        score(*[column[:64] for column in columns])  # tables and caches load once a process
-        cpu, wall, _ = _timed(lambda score=score: score(*columns))
+        work = partial(REWARDS[name].score, texts, latitude, longitude, country_iso2)
+        REWARDS[name].score(texts[:64], latitude[:64], longitude[:64], country_iso2[:64])  # loads the tables
+        cpu, wall, _ = _timed(work)
         figures[f"{name}_per_cpu_second"] = round(len(given) / cpu)
         if name == "geoguessr":
             figures["geoguessr_wall_seconds"] = round(wall, 3)

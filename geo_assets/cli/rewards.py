@@ -51,7 +51,8 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _attack(arguments: argparse.Namespace) -> int:
-    from geo_assets.task.attacks import run_attacks, standard_gold
+    from geo_assets.task.attacks import run_attacks
+    from geo_assets.task.gold import standard_gold
 
     if arguments.gold:
         from geo_assets.osv.sets import read_set

@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from geo_assets.geo.countries import country_name
 from geo_assets.geo.geodesy import haversine_km
 from geo_assets.geo.score import geoscore
-from geo_assets.task.attacks import Place, answer_text
+from geo_assets.task.attacks import answer_text
+from geo_assets.task.gold import Place
 from geo_assets.task.intervals import paired
 from geo_assets.task.predictions import Prediction
 
@@ -65,8 +67,6 @@ def prior_place(fit: Sequence[Place], seed: int = 0) -> Place:
 
 def no_look_answers(fit: Sequence[Place], seed: int = 0) -> dict[str, str]:
     """The completions of the two controls without a model: `constant` and `prior`."""
-    from geo_assets.geo.countries import country_name
-
     return {
         name: answer_text(country_name(place.country_iso2), place.latitude, place.longitude)
         for name, place in (("constant", best_point(fit, seed)), ("prior", prior_place(fit, seed)))

@@ -90,7 +90,11 @@ def region_dist(d_km: float) -> float:
 
 
 def geoguessr_total(form: float, country: float, dist: float) -> float:
-    """`0.10·format + 0.30·country + 0.60·dist` (SPEC section 5)."""
+    """`0.10·format + 0.30·country + 0.60·dist` (SPEC section 5).
+
+    >>> geoguessr_total(1.0, 1.0, 1.0), geoguessr_total(1.0, 1.0, 0.0), geoguessr_total(1.0, 0.0, 0.5)
+    (1.0, 0.4, 0.4)
+    """
     return 0.10 * form + 0.30 * country + 0.60 * dist
 
 

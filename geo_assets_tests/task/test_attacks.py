@@ -7,11 +7,10 @@ from geo_assets.geo.countries import country_name
 from geo_assets.task.attacks import (
     ATTACKS,
     honest_scores,
-    make_gold,
     require_sound,
     run_attacks,
-    standard_gold,
 )
+from geo_assets.task.gold import make_gold, standard_gold
 from geo_assets.task.rewards import REWARDS
 from geo_assets.task.terms import Reward, Terms
 from geo_assets_tests.task.samples import gold

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from geo_assets.geo.geodesy import haversine_km
 from geo_assets.geo.score import geoscore
-from geo_assets.task.attacks import Place
 from geo_assets.task.controls import best_point, derangement, no_look_answers, prior_place, survival
+from geo_assets.task.gold import Place
 from geo_assets.task.rewards import components
 from geo_assets_tests.task.samples import answered, gold, right, unparsed
 
