@@ -74,6 +74,21 @@ _LOOKS_LIKE = {
     "Dsa": "Dfa", "Dsb": "Dfb", "Dsc": "Dfc", "Dfd": "Dfc", "Dwd": "Dfc", "ET": "Dfc", "EF": "Dfc",
 }  # fmt: skip
 
+_AMERICAS, _ASIA, _EUROPE = ("AR", "BR", "CA", "MX", "US"), ("ID", "TH", "TW"), ("ES", "GR")
+_LOCAL_VEGETATION: dict[tuple[str, str], tuple[str, ...]] = {
+    **{(iso2, "Aw"): ("palm", "broad", "broad") for iso2 in _AMERICAS + _ASIA},
+    **{(iso2, "Cwb"): ("broad", "conifer", "shrub") for iso2 in _AMERICAS},
+    **{(iso2, "BSh"): ("shrub", "cactus", "cactus") for iso2 in _AMERICAS},
+    **{(iso2, "BWh"): ("shrub", "cactus", "none") for iso2 in _AMERICAS},
+    **{(iso2, "BSh"): ("olive", "shrub", "palm") for iso2 in _EUROPE},
+    **{(iso2, "Cfa"): ("broad", "broad", "conifer") for iso2 in ("JP", "KR", "US")},
+    **{(iso2, "Cfa"): ("broad", "palm", "broad") for iso2 in ("BR", "TW")},
+    **{("AU", koppen): ("eucalypt", "broad", "eucalypt") for koppen in ("Cfa", "Cfb", "Cwa")},
+    **{("AU", koppen): ("eucalypt", "eucalypt", "shrub") for koppen in ("Csa", "Csb", "BSh", "BSk")},
+    ("AU", "Aw"): ("eucalypt", "palm", "eucalypt"),
+}
+"""Where a country's plants differ from what its climate class has elsewhere."""
+
 VEGETATION_WORDS = {
     "palm": "palms",
     "broad": "broadleaf",
@@ -85,6 +100,7 @@ VEGETATION_WORDS = {
     "conifer": "conifers",
     "birch": "birches",
     "eucalypt": "gum trees",
+    "cactus": "cacti",
 }
 """Kind of vegetation -> the word that the clue text uses."""
 
@@ -98,6 +114,16 @@ def climate(koppen: str) -> Climate:
     ('shrub', 'palm', 'none')
     """
     return _CLIMATES[_LOOKS_LIKE.get(koppen, koppen)]
+
+
+def local_vegetation(iso2: str, koppen: str) -> tuple[str, ...]:
+    """The kinds of plants at a place: a kind listed twice is twice as common.
+
+    >>> local_vegetation("KE", "BSh"), local_vegetation("MX", "BSh")
+    (('acacia', 'shrub', 'acacia'), ('shrub', 'cactus', 'cactus'))
+    """
+    alike = _LOOKS_LIKE.get(koppen, koppen)
+    return _LOCAL_VEGETATION.get((iso2, alike), _CLIMATES[alike].vegetation)
 
 
 def noon_sun(lat_deg: float, year_share: float) -> tuple[str, float]:

@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 
 from geo_assets.world.attributes import CHOICES, EXTRA_COUNTRIES, SCRIPT_WORDS, Country, all_countries
-from geo_assets.world.climate import VEGETATION_WORDS, climate, noon_sun
+from geo_assets.world.climate import VEGETATION_WORDS, local_vegetation, noon_sun
 from geo_assets.world.places import Place, Split, places
 
 __all__ = [
@@ -97,9 +97,7 @@ def sample_clues(rng: random.Random, place: Place) -> Clues:
     if place.iso2 == "MA" and rng.random() < 0.3:
         script = "Latin"
     sun_side, sun_height_deg = noon_sun(place.lat_deg, rng.random())
-    vegetation = rng.choice(climate(place.koppen).vegetation)
-    if place.iso2 == "AU" and vegetation in ("broad", "cypress", "acacia") and rng.random() < 0.6:
-        vegetation = "eucalypt"
+    vegetation = rng.choice(local_vegetation(place.iso2, place.koppen))
     shows = frozenset(name for name, chance in VISIBLE.items() if rng.random() < chance)
     return Clues(
         place=place,

@@ -15,7 +15,7 @@ from PIL import Image
 
 from geo_assets.world import buildings, lens, road, signs, sky, trees, vehicles
 from geo_assets.world.camera import HEIGHT_PX, WIDTH_PX, Camera, aim
-from geo_assets.world.climate import climate
+from geo_assets.world.climate import climate, local_vegetation
 from geo_assets.world.clues import Clues
 from geo_assets.world.pen import Pen
 
@@ -103,7 +103,7 @@ def _tree(
 ) -> tuple[float, Callable[[], None]]:
     depth = rng.uniform(0.14, 0.5)
     x, y = camera.beside(rng.random() < 0.5, depth, rng.uniform(70, 420))
-    others = climate(clues.place.koppen).vegetation
+    others = local_vegetation(clues.place.iso2, clues.place.koppen)
     kind = clues.vegetation if rng.random() < 0.75 else rng.choice(others)
     size = 46 + 190 * depth * rng.uniform(0.8, 1.2)
     return depth, lambda: trees.draw_tree(rng, pen, kind, x, y, size, shadow)

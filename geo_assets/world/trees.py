@@ -78,6 +78,19 @@ def _eucalypt(rng: random.Random, pen: Pen, x: float, y: float, size: float) -> 
         _crown(rng, pen, *tip, size * 0.2, size * 0.13, leaf)
 
 
+def _cactus(rng: random.Random, pen: Pen, x: float, y: float, size: float) -> None:
+    green = jitter(rng, (74, 118, 70), 12)
+    width, top = size * 0.16, y - size * rng.uniform(0.75, 0.95)
+    pen.box(x - width / 2, top, x + width / 2, y, green, width / 2)
+    for side, low, high in ((-1, 0.35, 0.65), (1, 0.45, 0.78)):
+        elbow, arm = y - size * low, x + side * size * 0.24
+        pen.line([(x, elbow), (arm, elbow)], green, width * 0.7)
+        pen.box(
+            arm - width * 0.35, y - size * high, arm + width * 0.35, elbow + width * 0.35, green, width * 0.35
+        )
+    pen.line([(x, top + width), (x, y)], mix(green, SUNLIT, 0.25), width * 0.15)
+
+
 def _acacia(rng: random.Random, pen: Pen, x: float, y: float, size: float) -> None:
     bark, leaf = jitter(rng, TRUNK, 10), jitter(rng, (104, 122, 56), 10)
     fork = (x, y - size * 0.55)
@@ -130,6 +143,7 @@ _KINDS: dict[str, Callable[[random.Random, Pen, float, float, float], None]] = {
     "conifer": _conifer,
     "birch": _birch,
     "eucalypt": _eucalypt,
+    "cactus": _cactus,
     "acacia": _acacia,
     "cypress": _cypress,
     "olive": _olive,

@@ -13,7 +13,7 @@ from fontTools.ttLib import TTFont
 
 from geo_assets.world import clues
 from geo_assets.world.attributes import CHOICES, SCRIPT_WORDS, all_countries
-from geo_assets.world.climate import VEGETATION_WORDS, climate, noon_sun
+from geo_assets.world.climate import VEGETATION_WORDS, local_vegetation, noon_sun
 from geo_assets.world.lettering import font_file
 from geo_assets.world.places import places
 
@@ -71,8 +71,18 @@ def test_each_thing_is_shown_as_often_as_stated():
 def test_vegetation_belongs_to_the_climate_of_the_place():
     for iso2 in clues.COUNTRIES:
         for scene in sampled(iso2, 60):
-            allowed = {*climate(scene.place.koppen).vegetation, *(("eucalypt",) if iso2 == "AU" else ())}
-            assert scene.vegetation in allowed
+            assert scene.vegetation in local_vegetation(iso2, scene.place.koppen)
+
+
+def test_plants_grow_on_their_continents():
+    grows = {
+        iso2: {kind for p in places(iso2) for kind in local_vegetation(iso2, p.koppen)}
+        for iso2 in clues.COUNTRIES
+    }
+    homes = {kind: {iso2 for iso2, kinds in grows.items() if kind in kinds} for kind in VEGETATION_WORDS}
+    assert homes["eucalypt"] == {"AU"}
+    assert homes["cactus"] <= {"AR", "BR", "MX", "US"}
+    assert homes["acacia"] <= {"EG", "IN", "KE", "MA", "ZA"}
 
 
 def test_the_noon_sun_stands_in_the_south_north_of_the_tropic():
@@ -139,7 +149,7 @@ def test_lookalikes_are_half_of_the_countries_and_point_elsewhere():
 
 
 def test_words_cover_the_vegetation_of_every_climate():
-    kinds = {kind for iso2 in all_countries() for p in places(iso2) for kind in climate(p.koppen).vegetation}
+    kinds = {k for iso2 in all_countries() for p in places(iso2) for k in local_vegetation(iso2, p.koppen)}
     assert kinds <= set(VEGETATION_WORDS)
 
 
