@@ -53,7 +53,7 @@ class AttackTable:
 
 def answer_text(country: str, lat: float | str, lon: float | str) -> str:
     """A completion in the right form; numbers may be texts that no parser should take."""
-    answer = f'{{"country": {json.dumps(country)}, "lat": {lat}, "lon": {lon}}}'
+    answer = f'{{"country": {json.dumps(country, ensure_ascii=False)}, "lat": {lat}, "lon": {lon}}}'
     return f"<think>clues</think><answer>{answer}</answer>"
 
 
@@ -202,7 +202,7 @@ def _mean(reward: Reward, gold: Gold, texts: Sequence[str], stage: float) -> flo
     return sum(totals) / len(totals)
 
 
-_sound: set[int] = set()
+_sound: set[Reward] = set()
 
 
 def require_sound(reward: Reward) -> Reward:
@@ -211,9 +211,9 @@ def require_sound(reward: Reward) -> Reward:
     Raises:
         ProfileError: an attack beats the honest answer.
     """
-    if id(reward) not in _sound:
+    if reward not in _sound:
         table = run_attacks(standard_gold(), [reward])
         if not table.passed:
             raise ProfileError(f"reward {reward.name!r} can be gamed: {table.message}")
-        _sound.add(id(reward))
+        _sound.add(reward)
     return reward

@@ -24,6 +24,9 @@ from geo_assets.task.predictions import Columns, Prediction, columns
 NO_COUNTRY = "none"
 """Stands for the country of answers that name none or an unknown one."""
 
+MIN_EFFECTIVE_COUNTRIES = 3.0
+MIN_SHARE_OF_TRUE = 0.25
+
 COORDINATE_DECIMALS = 4
 """Coordinates that agree to about 11 m are the same point."""
 
@@ -119,17 +122,20 @@ class Verdict:
 def watch(
     samples: Iterable[Mapping[str, Any] | str],
     last: int = 512,
-    min_effective_countries: float = 3.0,
+    true_country_iso2: Iterable[str] | None = None,
     max_coordinate_share: float = 0.5,
 ) -> Verdict:
-    """Judges the last completions of a run (`samples.jsonl`), without their truth.
+    """Judges the last completions of a run (`samples.jsonl`).
 
     Args:
         samples: dicts, or JSON lines, with a `completion`.
         last: how many of the newest count.
-        min_effective_countries: fewer is a collapse.
+        true_country_iso2: the countries of the training rows. Fewer than a quarter of their
+            effective number is a collapse; without them, fewer than 3 countries.
         max_coordinate_share: more completions than this on one point is a collapse.
     """
+    true = effective_number(Counter(true_country_iso2).values()) if true_country_iso2 is not None else None
+    least = MIN_EFFECTIVE_COUNTRIES if true is None else MIN_SHARE_OF_TRUE * true
     texts = [(json.loads(row) if isinstance(row, str) else row)["completion"] for row in samples][-last:]
     guesses = [guess for guess in map(parse_answer, texts) if guess]
     countries = Counter(guess.country_iso2 or NO_COUNTRY for guess in guesses)
@@ -146,10 +152,12 @@ def watch(
         "top_country_share": max(countries.values(), default=0) / n,
         "top_coordinate_share": point_share,
     }
-    passed = bool(guesses) and effective >= min_effective_countries and point_share <= max_coordinate_share
+    if true is not None:
+        figures["effective_true_countries"] = true
+    passed = bool(guesses) and effective >= least and point_share <= max_coordinate_share
     message = (
         f"last {len(texts)} completions: {effective:.1f} effective countries "
-        f"(at least {min_effective_countries:g}), "
+        f"(at least {least:.2g}), "
         f"{point_share:.0%} on one point (at most {max_coordinate_share:.0%})"
     )
     return Verdict(passed, message, figures)

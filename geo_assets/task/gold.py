@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geo_assets.errors import DataError
+from geo_assets.geo.countries import country_table
 from geo_assets.geo.geodesy import haversine_km
 from geo_assets.geo.places import gazetteer
 
@@ -48,13 +49,17 @@ def make_gold(rows: Sequence[Mapping[str, Any]], seed: int = 0) -> Gold:
     """Prepares gold rows: sorted, at most 2,000 drawn by the seed.
 
     Args:
-        rows: mappings with `latitude`, `longitude` and `country_iso2`.
+        rows: mappings with `latitude`, `longitude` and `country_iso2`; codes that no country has
+            are left out.
 
     Raises:
         DataError: there are fewer than two rows or fewer than two countries.
     """
+    known = country_table().english
     places = sorted(
-        Place(float(row["latitude"]), float(row["longitude"]), str(row["country_iso2"])) for row in rows
+        Place(float(row["latitude"]), float(row["longitude"]), str(row["country_iso2"]))
+        for row in rows
+        if row["country_iso2"] in known
     )
     if len(places) > MAX_GOLD_ROWS:
         places = sorted(random.Random(seed).sample(places, MAX_GOLD_ROWS))

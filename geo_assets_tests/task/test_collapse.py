@@ -66,6 +66,8 @@ def test_the_watch_passes_a_healthy_run_and_names_a_collapse():
     verdict = watch(healthy + one_point, last=64)
     assert not verdict.passed
     assert "1.0 effective countries" in verdict.message and "100% on one point" in verdict.message
+    assert watch(one_point, true_country_iso2=["FR"] * 64, max_coordinate_share=1.0).passed
+    assert not watch(one_point, true_country_iso2=["FR", "KE"] * 4 + list("ABCDEFGH")).passed
     assert not watch([sample(i, "no idea") for i in range(8)]).passed
     assert not watch([]).passed
     assert watch([json.dumps(row) for row in healthy]).figures["n"] == 64
