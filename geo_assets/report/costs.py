@@ -6,11 +6,12 @@ not among it. Dollars are hours times the profile's price, and nothing on a mach
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from geo_assets.report import wording
 from geo_assets.report.blocks import Cell, Table
-from geo_assets.report.run import UPSTREAM, Run
+from geo_assets.report.run import UPSTREAM, Json, Run, completion_tokens
 
 _STAGES = {
     "base_metrics": "Evaluation before",
@@ -56,36 +57,48 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def _sum_of_numbers(values: object) -> float:
+    """The sum of all numbers in nested mappings."""
+    if isinstance(values, Mapping):
+        return sum(_sum_of_numbers(value) for value in values.values())
+    return _number(values) or 0.0
+
+
 def _seconds(run: Run, asset: str) -> float | None:
-    manifest = _number(run.manifests[asset].get("seconds"))
+    """Wall time: the manifest's or the worker's own, the longer (a resumed build has less in one)."""
+    timings = run.timings[asset]
+    if asset in ("base_metrics", "rl_metrics", "checkpoint_metrics"):
+        own = _sum_of_numbers(timings)
+    else:
+        own = _number(timings.get("seconds")) or 0.0
     if asset == "lora_checkpoints":
-        trained = _number(run.train_stats.get("seconds")) or _number(run.train_stats.get("train_runtime"))
-        runtimes = [r["train_runtime"] for r in run.log if _number(r.get("train_runtime"))]
-        return trained or manifest or (runtimes[-1] if runtimes else None)
-    if manifest is None and asset in ("base_metrics", "rl_metrics"):
-        whos = ("policy",) if asset == "rl_metrics" else ("base", "start")
-        spent = [
-            wording.lookup(a.metrics, "seconds") for (who, _, _), a in run.answers.items() if who in whos
-        ]
-        return sum(s for s in spent if s) or None
-    return manifest
+        own = own or max((_number(r.get("train_runtime")) or 0.0 for r in run.log), default=0.0)
+    return max(own, _number(run.manifests[asset].get("seconds")) or 0.0) or None
+
+
+def _most_tokens(log: Sequence[Json]) -> int | None:
+    return max((int(r["num_tokens"]) for r in log if _number(r.get("num_tokens"))), default=None)
 
 
 def _tokens(run: Run, asset: str) -> int | None:
     if asset in ("base_metrics", "rl_metrics"):
         whos = ("policy",) if asset == "rl_metrics" else ("base", "start")
         return sum(p.n_tokens for (who, _, _), a in run.answers.items() if who in whos for p in a.predictions)
-    if asset == "lora_checkpoints":
-        seen = [int(r["num_tokens"]) for r in run.log if _number(r.get("num_tokens"))]
-        return max(seen, default=None)
-    return None
+    if asset == "checkpoint_metrics":
+        per_answer = [
+            (_number(c.get("mean_completion_tokens")), _number(c.get("n"))) for c in run.checkpoints
+        ]
+        return round(sum(tokens * n for tokens, n in per_answer if tokens and n)) or None
+    if asset == "train_learnable":
+        return completion_tokens(run.upstream[asset] / "completions.jsonl")
+    return _most_tokens(run.log if asset == "lora_checkpoints" else run.smoke_log)
 
 
 def on_cpu(run: Run) -> bool:
-    """Whether the run used no GPU, by what training recorded, else by the profile."""
-    recorded = str(run.train_stats.get("device", "")).lower()
-    if recorded:
-        return recorded.startswith("cpu")
+    """Whether the run used no GPU: by the memory that the smoke test measured, else by the profile."""
+    measured = _number(run.timings["smoke_test"].get("peak_gpu_memory_gib"))
+    if measured is not None:
+        return measured == 0
     return run.settings.runtime.device == "cpu" or run.settings.base_model.source == "tiny"
 
 
@@ -128,7 +141,7 @@ def costs_table(found: Costs) -> Table:
     )
     price = "No GPU was rented." if rate is None else f"At ${rate:.2f} an hour for the GPU."
     note = (
-        f"{price} Training tokens include prompts and photos; evaluation counts the tokens of the answers. "
+        f"{price} Tokens of training and smoke test include prompts and photos, the others count answers. "
         "Downloads, data preparation and a warm-up are not included."
     )
     return Table("Spent by stage", ("Stage", "Time", "Tokens", "Cost"), tuple(rows), note)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geo_assets.geo.countries import country_name
 from geo_assets.report import wording
 from geo_assets.report.blocks import Cell, Figure, Table
 from geo_assets.report.comparison import Difference, compare
@@ -51,7 +50,7 @@ def by_country(before: Answers, after: Answers) -> list[Country]:
         found.append(
             Country(
                 iso2,
-                country_name(iso2),
+                wording.country(iso2),
                 len(members),
                 (float(np.median(lats)), float(np.median(lons))),
                 found_differences["mean_geoscore"],
@@ -81,6 +80,8 @@ def change_map(countries: Sequence[Country], n: int) -> Figure:
         "country."
     )
     legend = tuple((class_, words) for _, class_, words in CHANGE_CLASSES)
+    if any(c.score.difference == 0 for c in countries):
+        legend = (*legend, ("f0", "no change"))
     caption = (
         f"Change of the mean score, points, by the photo's true country, greedy, n = {n:,} photos of "
         f"{len(countries)} countries. Paler: fewer than {FEW} photos. Grey: none."

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from geo_assets.geo.countries import country_name
 from geo_assets.report import wording
 from geo_assets.report.blocks import Example, Examples
 from geo_assets.report.escaping import clean
@@ -58,7 +57,7 @@ def guess_words(prediction: Prediction) -> str:
 
 
 def _place(prediction: Prediction) -> str:
-    parts = [prediction.true_city, prediction.true_region, country_name(prediction.true_country_iso2)]
+    parts = [prediction.true_city, prediction.true_region, wording.country(prediction.true_country_iso2)]
     where = ", ".join(dict.fromkeys(clean(part, 60) for part in parts if part))
     return f"{where} ({prediction.true_latitude:.2f}, {prediction.true_longitude:.2f})"
 
@@ -76,7 +75,7 @@ def _example(run: Run, split: str, pair: Pair) -> Example:
         before_text=think_text(first.completion),
         after_text=think_text(second.completion),
         image_jpeg=path.read_bytes() if path else None,
-        image_alt=f"Street photo taken in {country_name(second.true_country_iso2)}",
+        image_alt=f"Street photo taken in {wording.country(second.true_country_iso2)}",
         better=change > 0,
     )
 

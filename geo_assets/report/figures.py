@@ -133,6 +133,7 @@ CURVES: tuple[tuple[str, str, str], ...] = (
     ("frac_reward_zero_std", "Groups without a signal", "share"),
     ("completions/mean_length", "Answer length, tokens", "tokens"),
     ("completions/clipped_ratio", "Answers cut off", "share"),
+    ("guesses/effective_countries", "Countries named, effective", "tokens"),
     ("entropy", "Entropy, nats per token", "plain"),
     ("grad_norm", "Gradient norm", "plain"),
 )

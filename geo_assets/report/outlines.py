@@ -42,6 +42,24 @@ def project(lat_deg: float, lon_deg: float) -> tuple[float, float]:
     return WIDTH / 2 + x * _SCALE, (_TOP - y) * _SCALE
 
 
+def unproject(x: float, y: float) -> tuple[float, float] | None:
+    """(lat_deg, lon_deg) of a point of the map, or None outside of it.
+
+    >>> lat, lon = unproject(*project(-33.9, 18.4))
+    >>> round(lat, 6), round(lon, 6)
+    (-33.9, 18.4)
+    """
+    goal = _TOP - y / _SCALE
+    low, high = -90.0, 90.0
+    if not _equal_earth(low, 0.0)[1] <= goal <= _equal_earth(high, 0.0)[1]:
+        return None
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _equal_earth(middle, 0.0)[1] < goal else (low, middle)
+    lon = 180.0 * (x - WIDTH / 2) / (_equal_earth(low, 180.0)[0] * _SCALE)
+    return (low, lon) if abs(lon) <= 180 else None
+
+
 @cache
 def rings() -> dict[str, list[list[tuple[float, float]]]]:
     """ISO 3166-1 alpha-2 to rings of (lat_deg, lon_deg)."""

@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 
-from geo_assets.geo.countries import country_name
 from geo_assets.report import outlines, wording
 from geo_assets.report.escaping import clean, markdown, prose
 from geo_assets.report.maps import error_class
@@ -150,11 +149,8 @@ def country_bars(counts: Mapping[str, int], most: int = MOST_ROWS) -> str:
     return "\n".join(lines)
 
 
-def _name(iso2: str) -> str:
-    try:
-        return markdown(country_name(iso2))
-    except KeyError:
-        return markdown(clean(iso2, 20))
+def _name(iso2: str | None) -> str:
+    return markdown(clean(wording.country(iso2), 40))
 
 
 def completions_table(predictions: Sequence[Prediction], most: int = 8) -> str:

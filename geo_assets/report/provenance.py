@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
+from geo_assets.report import wording
 from geo_assets.report.blocks import Table, Text
 from geo_assets.report.run import Run
 
@@ -39,6 +40,9 @@ FILTER_WORDS = {
     "sampled_zero_std_share": "Sampled groups with equal rewards",
     "expected_zero_std_share": "Expected share of groups without a signal",
 }
+KEPT = ("rows", "copied", "cropped")
+"""Counts in dropped.json of rows that stayed."""
+SHARES = ("base_country_acc", "base_format_rate", "sampled_zero_std_share", "expected_zero_std_share")
 FILTER_HIDDEN = ("rows_per_country",)
 
 
@@ -69,16 +73,16 @@ def flat(values: Mapping, prefix: str = "") -> list[tuple[str, str]]:
 
 def filter_table(run: Run) -> Table | Text:
     """The statistics of the learnable rows."""
-    if not run.filter_stats:
+    stats = run.filter_stats
+    if not stats:
         return Text("This run recorded no filter statistics.")
     note = "Set A: sometimes right, sometimes wrong. Set B: a seeded share of the rest."
     known = [
-        (words, text)
+        (words, wording.value(stats[key], "share") if key in SHARES else flat({key: stats[key]})[0][1])
         for key, words in FILTER_WORDS.items()
-        for name, text in flat({key: run.filter_stats.get(key)})
-        if text != "–"
+        if stats.get(key) is not None
     ]
-    others = {k: v for k, v in run.filter_stats.items() if k not in FILTER_WORDS and k not in FILTER_HIDDEN}
+    others = {k: v for k, v in stats.items() if k not in FILTER_WORDS and k not in FILTER_HIDDEN}
     return Table("How the training rows were chosen", ("Figure", "Value"), tuple(known + flat(others)), note)
 
 
@@ -88,7 +92,7 @@ def dropped_table(run: Run) -> Table | Text:
     for name, counts in sorted(run.dropped.items()):
         whole = counts.get("rows")
         reasons = {
-            reason: n for reason, n in counts.items() if reason != "rows" and isinstance(n, int | float)
+            reason: n for reason, n in counts.items() if reason not in KEPT and isinstance(n, int | float)
         }
         for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
             share = f"{100 * n / (whole + n):.1f}%" if isinstance(whole, int) and whole + n else "–"

@@ -101,11 +101,13 @@ class Run:
     checkpoints: tuple[Json, ...]
     best: Json
     log: tuple[Json, ...]
+    smoke_log: tuple[Json, ...]
     train_stats: Json
     smoke: Json
     filter_stats: Json
     dropped: Mapping[str, Json]
     manifests: Mapping[str, Json]
+    timings: Mapping[str, Json]
 
     @property
     def start(self) -> str:
@@ -168,6 +170,11 @@ def _lines(path: Path) -> list[Json]:
         return [json.loads(line) for line in lines if line.strip()]
 
 
+def completion_tokens(path: Path) -> int | None:
+    """The tokens of all cached completions, or None where there are none."""
+    return sum(int(record.get("n_tokens", 0)) for record in _lines(path)) or None
+
+
 def _read_answers(root: Path, settings: Settings) -> dict[tuple[str, str, str], Answers]:
     found = {}
     for path in sorted(root.glob("*/*/*/predictions.jsonl")):
@@ -225,11 +232,13 @@ def read_run(upstream: Mapping[str, Path], settings: Settings, recipes: Mapping[
         checkpoints=tuple(_json(folders["checkpoint_metrics"] / "checkpoints.json", default=[])),
         best=_json(folders["checkpoint_metrics"] / "best.json", default={}),
         log=tuple(_lines(folders["lora_checkpoints"] / "log_history.jsonl")),
+        smoke_log=tuple(_lines(folders["smoke_test"] / "log_history.jsonl")),
         train_stats=_json(folders["lora_checkpoints"] / "train_stats.json", default={}),
         smoke=_json(folders["smoke_test"] / "smoke.json", default={}),
         filter_stats=_json(folders["train_learnable"] / "filter_stats.json", default={}),
         dropped=_read_dropped(folders),
         manifests={name: _json(path / "manifest.json", default={}) for name, path in folders.items()},
+        timings={name: _json(path / "timings.json", default={}) for name, path in folders.items()},
     )
     if not any(run.pair(split, decoding) for split in run.splits for decoding in DECODINGS):
         raise ArtifactError(

@@ -169,9 +169,10 @@ def data_section(run: Run) -> Section:
 def cost_section(run: Run, spent: costs.Costs) -> Section:
     """Time, tokens, dollars."""
     blocks: list[Block] = [costs.costs_table(spent)]
-    seconds = wording.lookup(run.train_stats, "seconds_per_step") or wording.lookup(
-        run.smoke, "seconds_per_step"
-    )
+    per_step = [
+        wording.lookup(run.timings[name], "seconds_per_step") for name in ("lora_checkpoints", "smoke_test")
+    ]
+    seconds = per_step[0] or per_step[1]
     if seconds:
         blocks.append(Text(f"One training step took {seconds:.1f} s."))
     return Section("cost", "Hours, tokens, dollars", tuple(blocks))

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from geo_assets.geo.countries import country_name
+
 Unit = Literal["share", "points", "reward", "km", "plain", "tokens", "seconds"]
 NONE = "–"
 MINUS = "−"
@@ -68,6 +70,20 @@ def split_name(split: str, demo: bool) -> str:
     """What readers call a split."""
     names = SPLIT_NAMES | DEMO_SPLIT_NAMES if demo else SPLIT_NAMES
     return names.get(split, split)
+
+
+def country(iso2: str | None) -> str:
+    """The English name of a code; the code itself where it is no known one.
+
+    >>> country("KE"), country("QQ"), country(None)
+    ('Kenya', 'QQ', 'unknown')
+    """
+    if not iso2:
+        return "unknown"
+    try:
+        return country_name(iso2)
+    except KeyError:
+        return iso2
 
 
 def lookup(metrics: Mapping, key: str) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from geo_assets.geo.countries import country_name
 from geo_assets.report import countries, examples, figures, maps, wording
 from geo_assets.report.blocks import Block, Figure, Section
 from geo_assets.report.run import Answers, Run
@@ -17,7 +16,7 @@ def _error_map(run: Run, answers: Answers) -> Figure:
             (p.true_latitude, p.true_longitude),
             p.d_km,
             (
-                f"{country_name(p.true_country_iso2)}; guess {p.country or 'none'}, "
+                f"{wording.country(p.true_country_iso2)}; guess {p.country or 'none'}, "
                 f"{wording.distance(p.d_km)} off"
             ),
         )
@@ -49,7 +48,7 @@ def _moves_map(gains: list[examples.Pair], losses: list[examples.Pair]) -> Figur
             point(before),
             point(after),
             better,
-            f"{country_name(after.true_country_iso2)}: {wording.distance(before.d_km)} off before, "
+            f"{wording.country(after.true_country_iso2)}: {wording.distance(before.d_km)} off before, "
             f"{wording.distance(after.d_km)} after",
         )
         for better, pairs in ((True, gains), (False, losses))

@@ -43,7 +43,7 @@ class Scale:
     steps: int = 1200
     save_steps: int = 200
     thumbs: bool = True
-    device: str = "NVIDIA H100 80GB HBM3"
+    on_cpu: bool = False
     seconds_per_step: float = 19.2
     hostile: float = 0.06
     seed: int = 1
@@ -57,7 +57,7 @@ DEMO_SCALE = Scale(
     start_is_base=False,
     steps=70,
     save_steps=10,
-    device="cpu",
+    on_cpu=True,
     seconds_per_step=2.4,
 )
 
@@ -183,17 +183,18 @@ def _prediction(scale: Scale, row: dict, who: str, decoding: str, k: int) -> Pre
     )
 
 
-def _write_answers(folder: Path, predictions: list[Prediction], seconds: float) -> dict:
+def _write_answers(folder: Path, predictions: list[Prediction]) -> dict:
     folder.mkdir(parents=True)
     lines = [p.to_json() for p in predictions]
     (folder / "predictions.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    metrics = summarise(predictions, seconds=seconds, resamples=200)
+    metrics = summarise(predictions, resamples=200)
     (folder / "metrics.json").write_text(json.dumps(metrics))
     return metrics
 
 
 def _write_evaluation(out: Path, scale: Scale, whos: tuple[str, ...]) -> None:
     summary: dict = {} if "policy" in whos or "start" in whos else {"start": "same as base"}
+    timings: dict = {}
     for who in whos:
         for split, n in scale.splits.items():
             rows = _truths(scale, split, n)
@@ -202,9 +203,11 @@ def _write_evaluation(out: Path, scale: Scale, whos: tuple[str, ...]) -> None:
                 kinds |= {"blank": 1, "shuffled": 1}
             for decoding, ks in kinds.items():
                 answers = [_prediction(scale, row, who, decoding, k) for row in rows for k in range(ks)]
-                metrics = _write_answers(out / who / split / decoding, answers, seconds=0.12 * len(answers))
+                metrics = _write_answers(out / who / split / decoding, answers)
+                timings.setdefault(who, {})[f"{split}/{decoding}"] = 0.12 * len(answers)
                 summary.setdefault(who, {}).setdefault(split, {})[decoding] = metrics
     (out / "summary.json").write_text(json.dumps(summary))
+    (out / "timings.json").write_text(json.dumps(timings))
 
 
 def draw_photo(seed: int, size: tuple[int, int] = (320, 240)) -> Image.Image:
@@ -286,16 +289,14 @@ def _write_training(root: Path, scale: Scale) -> dict[str, Path]:
     for name, records in (("lora_checkpoints", history), ("smoke_test", history[:20])):
         (folders[name] / "log_history.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
         (folders[name] / "samples.jsonl").write_text("")
-    per_step = scale.seconds_per_step
-    stats = {
-        "steps": scale.steps,
-        "seconds": per_step * scale.steps,
-        "seconds_per_step": per_step,
-        "device": scale.device,
-    }
+    stats = {"steps": scale.steps, "first_reward": 0.42, "last_reward": 0.55, "losses_finite": True}
     (folders["lora_checkpoints"] / "train_stats.json").write_text(json.dumps(stats))
-    smoke = {"seconds_per_step": 19.4, "format_rate": 0.97, "recommended_max_steps": 1484}
-    (folders["smoke_test"] / "smoke.json").write_text(json.dumps(smoke))
+    per_step = scale.seconds_per_step
+    timings = {"seconds": per_step * scale.steps, "seconds_per_step": per_step}
+    (folders["lora_checkpoints"] / "timings.json").write_text(json.dumps(timings))
+    (folders["smoke_test"] / "smoke.json").write_text(json.dumps({"format_rate": 0.97, "steps": 20}))
+    smoke = {"seconds_per_step": per_step, "peak_gpu_memory_gib": 0.0 if scale.on_cpu else 61.2}
+    (folders["smoke_test"] / "timings.json").write_text(json.dumps(smoke))
     _write_checkpoints(folders["checkpoint_metrics"], scale)
     return folders
 
@@ -307,7 +308,7 @@ def _write_checkpoints(out: Path, scale: Scale) -> None:
         share = 1 - math.exp(-3 * step / scale.steps)
         partial = Scale(**{**scale.__dict__, "gain": scale.gain * share})
         answers = [_prediction(partial, row, "policy", "greedy", 0) for row in rows]
-        metrics = _write_answers(out / f"checkpoint-{step}", answers, seconds=30.0)
+        metrics = _write_answers(out / f"checkpoint-{step}", answers)
         criterion = sum(p.total for p in answers) / len(answers)
         listed.append({"step": step, **metrics, "mean_reward": criterion, "criterion": criterion})
     best = max(listed, key=lambda c: c["criterion"])["step"]
@@ -339,7 +340,7 @@ def _write_learnable(out: Path, scale: Scale) -> None:
         "expected_zero_std_share": 0.11,
     }
     (out / "filter_stats.json").write_text(json.dumps(stats))
-    dropped = {"damaged_image": 4, "overlay_cropped": 31, "country_mismatch": 12, "rows": 4800}
+    dropped = {"damaged": 4, "identical_to_test": 1, "cropped": 31, "copied": 4769, "rows": 4800}
     (out / "dropped.json").write_text(json.dumps(dropped))
 
 
