@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no reason for a property to fail, and a failure must come again.
+settings.register_profile("tests", deadline=None, derandomize=True)
+settings.load_profile("tests")
 
 REPOSITORY = Path(__file__).parents[1]
 
