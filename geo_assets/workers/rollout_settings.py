@@ -1,4 +1,4 @@
-"""Settings of rollouts with vLLM inside the trainer, and what must hold for them. Imports neither TRL nor vLLM."""
+"""Rollouts with vLLM inside the trainer: their settings, and what must hold. Imports neither TRL nor vLLM."""
 
 from __future__ import annotations
 

@@ -116,6 +116,7 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
 
     from geo_assets.task.rewards import trl_reward_functions
     from geo_assets.workers.callbacks import Failures, Progress, WholeCheckpoints
+    from geo_assets.workers.disk_watch import DiskWatch
     from geo_assets.workers.grpo_trainer import GeoTrainer
 
     train, task, smoke = settings.train, settings.task, job.asset == "smoke_test"
@@ -133,7 +134,7 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
     progress, failures = Progress(), Failures()
     callbacks: list[Any] = [progress, failures]
     if not smoke:
-        callbacks.append(WholeCheckpoints(job.out, train.keep_checkpoints, cycle))
+        callbacks += [WholeCheckpoints(job.out, train.keep_checkpoints, cycle), DiskWatch(job.out)]
     with _remedies():
         arguments = {
             "model": load_model(folder, job.runtime, train.dtype, train.attention),
