@@ -45,21 +45,21 @@ class MirrorStats:
 def draw_mirror(out_dir: Path, settings: OsvZips, workers: int = 1) -> MirrorStats:
     """Draw and write the mirror into `out_dir`, which is created.
 
-    `workers` processes draw; the result does not depend on their number.
+    `workers` processes draw; the result does not depend on their number. A split for which the
+    settings name no zips is left out.
     """
     start = time.monotonic()
     train, test = plan_mirror(settings)
     out_dir.mkdir(parents=True, exist_ok=True)
-    files: list[Path] = []
-    for split, shots in (("train", train), ("test", test)):
-        path = out_dir / f"{split}.csv"
-        write_csv(path, [shot.photo for shot in shots if shot.has_row])
-        files.append(path)
-    files.append(_write_traces(out_dir / "traces.jsonl", train))
+    files = [_write_traces(out_dir / "traces.jsonl", train)]
+    splits = (("train", settings.train_zips, train), ("test", settings.test_zips, test))
+    progress = Progress(total=sum(shot.has_image for shot in train + test))
     with drawers(workers) as draw:
-        progress = Progress(total=sum(shot.has_image for shot in train + test))
-        files += _write_zips(out_dir / "images" / "train", settings.train_zips, train, draw, progress)
-        files += _write_zips(out_dir / "images" / "test", settings.test_zips, test, draw, progress)
+        for split, numbers, shots in splits:
+            if numbers:
+                files.append(out_dir / f"{split}.csv")
+                write_csv(files[-1], [shot.photo for shot in shots if shot.has_row])
+                files += _write_zips(out_dir / "images" / split, numbers, shots, draw, progress)
     _write_files_json(out_dir, files)
     return MirrorStats(
         train_rows=sum(shot.has_row for shot in train),
@@ -77,6 +77,7 @@ def plan_mirror(settings: OsvZips) -> tuple[list[Shot], list[Shot]]:
     train = scenes + odd_shots(settings.seed, "train", taken)
     test = plan_scenes(settings.seed, "test", settings.test_scenes, taken)
     test += odd_shots(settings.seed, "test", taken, train=scenes)
+    train, test = train if settings.train_zips else [], test if settings.test_zips else []
     random.Random(f"{settings.seed}/order").shuffle(train)
     random.Random(f"{settings.seed}/order").shuffle(test)
     return label_shots(train), label_shots(test)

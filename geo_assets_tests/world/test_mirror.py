@@ -197,6 +197,12 @@ def test_traces_belong_to_training_rows_with_an_image(mirror):
     assert all("drives " in think for think in traces.values())
 
 
+def test_a_split_without_zips_is_left_out(tmp_path):
+    draw_mirror(tmp_path, OsvZips(source="demo", train_zips=(), test_scenes=2))
+    names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {"files.json", "test.csv", "traces.jsonl", "images/test/00.zip"}
+
+
 def test_zips_named_in_the_settings_are_written(tmp_path):
     settings = OsvZips(source="demo", train_zips=(3,), test_zips=(1, 4), train_scenes=1, test_scenes=24)
     stats = draw_mirror(tmp_path, settings)
