@@ -10,11 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
 Cells = Annotated[int, Field(ge=1)]
+
+
+def _off_is_a_word(value: object) -> object:
+    """YAML 1.1 reads a bare `off` as false."""
+    return "off" if value is False else value
 
 
 class Section(BaseModel):
@@ -44,7 +49,7 @@ class OsvZips(Section):
 class PanoSource(Section):
     """The panorama evaluation set: Hub parquet, a local copy, drawn, or off."""
 
-    source: Literal["hub", "local", "demo", "off"] = "hub"
+    source: Annotated[Literal["hub", "local", "demo", "off"], BeforeValidator(_off_is_a_word)] = "hub"
     repo: str = "stochastic/random_streetview_images_pano_v0.0.2"
     revision: str = "main"
     local_dir: Path | None = None

@@ -98,6 +98,11 @@ def test_missing_file_is_named() -> None:
         load_profile("/no/such.yaml", {})
 
 
+def test_a_bare_off_is_a_word(tmp_path: Path) -> None:
+    assert load_profile(write(tmp_path, "pano_source: {source: off}"), {}).pano_source.source == "off"
+    assert load_profile("demo", {"GEO_PANO_SOURCE__SOURCE": "off"}).pano_source.source == "off"
+
+
 def test_a_path_counts_by_what_lies_there(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()

@@ -16,7 +16,9 @@ from geo_assets.profile import home, load_profile
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("gc", help="delete old artifacts", description=__doc__)
-    parser.add_argument("--keep", action="append", default=[], metavar="PROFILE", help="another profile to keep")
+    parser.add_argument(
+        "--keep", action="append", default=[], metavar="PROFILE", help="another profile to keep"
+    )
     parser.add_argument("--yes", action="store_true", help="delete; without it, only list")
     parser.set_defaults(run=run)
 

@@ -1,7 +1,7 @@
 """The rows a set may choose from: labelled, with a member in the zips, ranked by seed.
 
-One pass over the CSV in blocks. Of each country only the rows of highest rank are kept, enough for its quota
-and a reserve, so memory does not grow with the file: the members' table and one block are what counts.
+One pass over the CSV in blocks. Of each country only the rows of best priority are kept, enough for its
+quota and a reserve, so memory does not grow with the file: the members' table and a block are what counts.
 """
 
 from __future__ import annotations
@@ -11,35 +11,34 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from geo_assets.osv import labels, sampling, schema
-from geo_assets.osv.labels import LabelCounts
+from geo_assets.osv.labels import REASON, LabelCounts
 from geo_assets.osv.mirror import Mirror, Split
 
 RESERVE_SHARE = 0.5
 RESERVE_ROWS = 100
-COMPACT_ROWS = 300_000
+COMPACT_ROWS = 200_000
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Exclusions:
-    """Ids and sequences that must stay out, with the reason to count for each id list."""
+    """Ids and sequences that must stay out, with the reason to count for each list."""
 
     ids: dict[str, pl.Series] = field(default_factory=dict)
-    sequences: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
+    sequences: dict[str, pl.Series] = field(default_factory=dict)
 
-    def apply(self, rows: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
-        """The rows that are not excluded."""
-        for reason, ids in self.ids.items():
-            rows = _drop(rows, pl.col("id").is_in(ids.implode()), reason, dropped)
-        shared = pl.col("sequence").is_in(self.sequences.implode())
-        return _drop(rows, shared.fill_null(False), "sequence_in_test", dropped)
-
-
-def _drop(rows: pl.DataFrame, which: pl.Expr, reason: str, dropped: Counter[str]) -> pl.DataFrame:
-    kept = rows.filter(~which)
-    dropped[reason] += rows.height - kept.height
-    return kept
+    def apply(self, rows: pl.DataFrame, usable: Mask, dropped: Counter[str]) -> Mask:
+        """`usable` less what is excluded."""
+        for column, lists in (("id", self.ids), ("sequence", self.sequences)):
+            for reason, values in lists.items():
+                out = rows[column].is_in(values.implode()).fill_null(False).to_numpy() & usable
+                dropped[reason] += int(out.sum())
+                usable = usable & ~out
+        return usable
 
 
 @dataclass
@@ -60,29 +59,6 @@ class Candidates:
         return +(self.counts.dropped + members)
 
 
-class _Members:
-    """Which ids have a member, in 9 bytes a member."""
-
-    def __init__(self, ids: pl.Series) -> None:
-        self.keys = np.sort(sampling.keys(ids))
-        self.seen = np.zeros(len(self.keys), dtype=bool)
-
-    def first_rows(self, ids: pl.Series, dropped: Counter[str]) -> pl.Series:
-        """Mask of the rows that have a member and are the first with their id; the others are counted."""
-        keys = sampling.keys(ids)
-        at = np.searchsorted(self.keys, keys).clip(max=max(0, len(self.keys) - 1))
-        has = (self.keys[at] == keys) if len(self.keys) else np.zeros(len(keys), dtype=bool)
-        has &= ids.is_not_null().to_numpy()
-        dropped["row_without_member"] += int((~has & ids.is_not_null().to_numpy()).sum())
-        _, first = np.unique(keys, return_index=True)
-        repeated = np.ones(len(keys), dtype=bool)
-        repeated[first] = False
-        repeated |= has & self.seen[at] if len(self.keys) else False
-        dropped["id_repeated"] += int((has & repeated).sum())
-        self.seen[at[has]] = True
-        return pl.Series(has & ~repeated)
-
-
 def read_candidates(
     mirror: Mirror, split: Split, seed: int, per_country: int, exclusions: Exclusions | None = None
 ) -> Candidates:
@@ -96,36 +72,88 @@ def read_candidates(
         exclusions: rows that must stay out.
     """
     table, skipped = mirror.members(split)
-    found = Candidates(_no_rows(seed), table, LabelCounts(), skipped)
-    if table.is_empty() and not mirror.csv(split).exists():
-        return found
-    members, reserve = _Members(table["id"]), int(per_country * (1 + RESERVE_SHARE)) + RESERVE_ROWS
-    dropped, pool = found.counts.dropped, [found.rows]
-    for block in schema.read_blocks(mirror.csv(split)):
-        found.rows_read += block.height
-        first = members.first_rows(block["id"], dropped)
-        rows = labels.clean(block.filter(first | block["id"].is_null()), found.counts)
-        if exclusions:
-            rows = exclusions.apply(rows, dropped)
-        pool.append(sampling.ranked(rows, seed))
-        if sum(part.height for part in pool) > COMPACT_ROWS:
-            pool = [_best(pool, reserve)]
-    dropped["member_without_row"] += int((~members.seen).sum())
-    rows = _best(pool, reserve).join(table.select("id"), on="id", how="semi", maintain_order="left")
+    found = Candidates(_no_rows(), table, LabelCounts(), skipped)
+    best = _Best(found.rows, int(per_country * (1 + RESERVE_SHARE)) + RESERVE_ROWS, seed)
+    if not table.is_empty() or mirror.csv(split).exists():
+        _read(mirror, split, found, best, exclusions or Exclusions())
+    rows = best.rows().join(table.select("id"), on="id", how="semi", maintain_order="left")
     far = labels.far_labels(rows)
-    dropped["label_far_from_point"] += int(far.sum())
-    found.rows = _best([rows.filter(~far)], reserve)
+    found.counts.dropped["label_far_from_point"] += int(far.sum())
+    found.rows = sampling.ranked(rows.filter(~far))
     return found
 
 
-def _best(parts: list[pl.DataFrame], reserve: int) -> pl.DataFrame:
-    """The first `reserve` rows of each country, ranked anew."""
-    rows = pl.concat(parts).sort("country_iso2", "priority", "id")
-    rank = pl.int_range(pl.len(), dtype=pl.UInt32).over("country_iso2").alias("rank")
-    return rows.with_columns(rank).filter(pl.col("rank") < reserve)
+def _read(mirror: Mirror, split: Split, found: Candidates, best: _Best, exclusions: Exclusions) -> None:
+    """Pass over the CSV once, counting what is dropped and keeping the best."""
+    members, dropped = _Members(found.members["id"]), found.counts.dropped
+    for block in schema.read_blocks(mirror.csv(split), schema.USED_COLUMNS, labels.reason().alias(REASON)):
+        found.rows_read += block.height
+        named = block["id"].is_not_null().to_numpy()
+        usable = members.first_rows(sampling.keys(block["id"]), named, dropped)
+        wrong = block[REASON].is_not_null().to_numpy()
+        if wrong.any():
+            mended = labels.clean(block.filter(pl.Series(wrong & (usable | ~named))), found.counts)
+            best.add(mended, exclusions.apply(mended, np.ones(mended.height, dtype=bool), dropped))
+        block = block.drop(REASON).rename({"country": "country_iso2"})
+        best.add(block, exclusions.apply(block, usable & ~wrong, dropped))
+    dropped["member_without_row"] += int((~members.seen).sum())
 
 
-def _no_rows(seed: int) -> pl.DataFrame:
+class _Members:
+    """Which ids have a member, in 9 bytes a member."""
+
+    def __init__(self, ids: pl.Series) -> None:
+        self.keys = np.sort(sampling.keys(ids))
+        self.seen = np.zeros(len(self.keys), dtype=bool)
+
+    def first_rows(self, keys: NDArray[np.uint64], named: Mask, dropped: Counter[str]) -> Mask:
+        """The rows (by key) that have a member and are the first with their id; the others are counted."""
+        if len(self.keys) == 0:
+            dropped["row_without_member"] += int(named.sum())
+            return np.zeros(len(keys), dtype=bool)
+        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        has = (self.keys[at] == keys) & named
+        dropped["row_without_member"] += int((named & ~has).sum())
+        _, first = np.unique(keys, return_index=True)
+        repeated = np.ones(len(keys), dtype=bool)
+        repeated[first] = False
+        repeated |= self.seen[at]
+        dropped["id_repeated"] += int((has & repeated).sum())
+        self.seen[at[has]] = True
+        return has & ~repeated
+
+
+class _Best:
+    """The rows of best priority, `reserve` a country, of all that were added."""
+
+    def __init__(self, rows: pl.DataFrame, reserve: int, seed: int) -> None:
+        self.reserve, self.seed, self.parts = reserve, seed, [rows]
+        self.bar = pl.DataFrame(schema={"country_iso2": pl.String, "bar": pl.UInt64})
+
+    def add(self, rows: pl.DataFrame, usable: Mask) -> None:
+        """Add the usable rows, less those that can no longer be among the best of their country."""
+        order = sampling.priorities(rows["id"], self.seed)
+        bar = rows.select("country_iso2").join(self.bar, on="country_iso2", how="left", maintain_order="left")
+        hopeful = (order <= bar["bar"]).fill_null(True) & pl.Series(usable)
+        self.parts.append(compact(rows.with_columns(order).filter(hopeful)))
+        if sum(part.height for part in self.parts) > COMPACT_ROWS + self.parts[0].height:
+            self.rows()
+
+    def rows(self) -> pl.DataFrame:
+        """The best rows so far, by country and priority."""
+        ranked = sampling.ranked(pl.concat(self.parts)).filter(pl.col("rank") < self.reserve)
+        full = ranked.filter(pl.col("rank") == self.reserve - 1)
+        self.bar = full.select("country_iso2", pl.col("priority").alias("bar"))
+        self.parts = [compact(ranked.drop("rank"))]
+        return self.parts[0]
+
+
+def compact(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in buffers of their own: filtered text columns keep the text of every row alive."""
+    return pl.DataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+def _no_rows() -> pl.DataFrame:
     types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(schema.USED_COLUMNS, pl.String)
     empty = pl.DataFrame(schema={**types, "latitude": pl.Float64, "longitude": pl.Float64})
-    return sampling.ranked(empty.rename({"country": "country_iso2"}), seed)
+    return empty.rename({"country": "country_iso2"}).with_columns(sampling.priorities(empty["id"], 0))

@@ -42,8 +42,8 @@ def nearest_country(latitude: np.ndarray, longitude: np.ndarray) -> np.ndarray:
     return np.asarray(places.nearest(latitude, longitude).country_iso2, dtype=object)
 
 
-def _reason() -> pl.Expr:
-    """The first thing wrong with a row, null where nothing is."""
+def reason() -> pl.Expr:
+    """The first thing wrong with a row (columns id, latitude, longitude, country), null where nothing is."""
     latitude, longitude = pl.col("latitude"), pl.col("longitude")
     on_earth = latitude.is_between(-90, 90) & longitude.is_between(-180, 180)
     on_earth &= latitude.is_finite() & longitude.is_finite()
@@ -62,25 +62,24 @@ def _reason() -> pl.Expr:
     )
 
 
-def clean(frame: pl.DataFrame, counts: LabelCounts | None = None) -> pl.DataFrame:
+def clean(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
     """Rows with a usable id, point and country; the rest is counted by reason.
 
     Args:
-        frame: at least the columns of `schema.LABEL_COLUMNS`, parsed.
+        frame: id, latitude, longitude, country, parsed, and `reason()` as column REASON.
         counts: receives the reasons.
 
     Returns:
-        The kept rows, in order, `country` renamed to `country_iso2`.
+        The kept rows, in order, `country` renamed to `country_iso2`, without the reason.
     """
-    counts = counts if counts is not None else LabelCounts()
-    frame = frame.with_columns(_reason().alias(REASON))
-    frame = _recover_namibia(frame, counts)
-    for reason, rows in frame.drop_nulls(REASON).group_by(REASON).len().iter_rows():
-        counts.dropped[reason] += rows
-    odd = frame.filter(pl.col(REASON) == "country_malformed").group_by("country").len()
-    counts.odd_countries.update(dict(odd.iter_rows()))
-    kept = frame.filter(pl.col(REASON).is_null()).drop(REASON)
-    return kept.rename({"country": "country_iso2"})
+    if frame[REASON].null_count() < frame.height:
+        frame = _recover_namibia(frame, counts)
+        wrong = frame.drop_nulls(REASON)
+        counts.dropped.update(wrong[REASON])
+        odd = wrong.filter(pl.col(REASON) == "country_malformed")["country"]
+        counts.odd_countries.update(odd)
+        frame = frame.filter(pl.col(REASON).is_null())
+    return frame.drop(REASON).rename({"country": "country_iso2"})
 
 
 def _recover_namibia(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:

@@ -53,7 +53,7 @@ def read_labels(pano_dir: Path) -> pl.DataFrame:
         table = text.rename({"country_iso_alpha2": "country"}).with_row_index("row")
         tables.append(table.with_columns(pl.lit(number).alias("file")))
     frame = pl.concat(tables).with_columns(pl.format("pano_{}_{}", pl.col("file"), pl.col("row")).alias("id"))
-    return schema.parse(frame.lazy()).collect()
+    return schema.parse(frame.lazy()).with_columns(labels.reason().alias(labels.REASON)).collect()
 
 
 def read_images(pano_dir: Path, rows: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
@@ -78,7 +78,8 @@ def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, wo
     (out_dir / "images").mkdir(parents=True, exist_ok=True)
     if pano_dir is None or not list((Path(pano_dir) / "data").glob("*.parquet")):
         return _finish(out_dir, schema.empty_set(views=True), [], counts, started)
-    found = sampling.ranked(labels.clean(read_labels(pano_dir), counts), settings.seed).sort("priority", "id")
+    found = labels.clean(read_labels(pano_dir), counts)
+    found = found.with_columns(sampling.priorities(found["id"], settings.seed)).sort("priority", "id")
     rows, queue = min(settings.rows, settings.limit or settings.rows), found
     stored: dict[str, dict] = {}
     while len(stored) < rows and not queue.is_empty():

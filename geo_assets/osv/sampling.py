@@ -45,10 +45,14 @@ def priority(ids: pl.Series, seed: int, salt: str = "") -> np.ndarray:
     return _splitmix64(keys(ids) ^ np.frombuffer(key, dtype="<u8")[0])
 
 
-def ranked(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The rows by country and priority, with columns `priority` and `rank` (0 is a country's first row)."""
-    order = pl.Series("priority", priority(frame["id"], seed), dtype=pl.UInt64)
-    frame = frame.with_columns(order).sort("country_iso2", "priority", "id")
+def priorities(ids: pl.Series, seed: int) -> pl.Series:
+    """`priority` as a column of that name."""
+    return pl.Series("priority", priority(ids, seed), dtype=pl.UInt64)
+
+
+def ranked(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows by country and priority, with a column `rank` (0 is a country's first row)."""
+    frame = frame.sort("country_iso2", "priority", "id")
     return frame.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).over("country_iso2").alias("rank"))
 
 

@@ -58,7 +58,7 @@ def csv_header(path: Path) -> list[str]:
         DataError: the file is absent or empty.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             header = next(csv.reader(file), [])
     except OSError as error:
         raise DataError(f"cannot read {path} ({error.strerror}): materialize osv_zips again") from error
@@ -96,13 +96,15 @@ def parse(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.with_columns(*numbers, *digits)
 
 
-def read_blocks(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> Iterator[pl.DataFrame]:
-    """The parsed rows of an OSV-5M CSV in file order, BLOCK_ROWS at a time.
+def read_blocks(
+    path: Path, columns: tuple[str, ...] = USED_COLUMNS, *more: pl.Expr
+) -> Iterator[pl.DataFrame]:
+    """The parsed rows of an OSV-5M CSV in file order, BLOCK_ROWS at a time, with `more` columns added.
 
     Raises:
         DataError: the file cannot be read as a CSV of OSV-5M.
     """
-    rows = parse(scan_csv(path, columns))
+    rows = parse(scan_csv(path, columns)).with_columns(*more)
     try:
         yield from rows.collect_batches(chunk_size=BLOCK_ROWS, maintain_order=True, engine="streaming")
     except pl.exceptions.PolarsError as error:

@@ -118,7 +118,7 @@ def _exclusions(mirror: Mirror, exclude_ids: Path | None) -> Exclusions:
         return Exclusions(ids)
     test = pl.concat(schema.read_blocks(mirror.csv("test"), ("id", "sequence")))
     ids["id_in_test"] = test["id"].drop_nulls()
-    return Exclusions(ids, test["sequence"].drop_nulls().unique())
+    return Exclusions(ids, {"sequence_in_test": test["sequence"].drop_nulls().unique()})
 
 
 def _table(found: Candidates, filled: Filled, attempt: Attempt) -> pl.DataFrame:

@@ -34,7 +34,10 @@ class Progress(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.step_seconds.append(time.monotonic() - self._began)
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **kwargs: Any) -> None:
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        logs = logs or {}
         now, last = time.monotonic(), state.global_step == state.max_steps
         if "reward" not in logs or (now - self._reported < SECONDS_BETWEEN_REPORTS and not last):
             return
@@ -76,7 +79,10 @@ class Failures(TrainerCallback):
         self.trainer: Any = None
         self._formats: list[float] = []
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **kwargs: Any) -> None:
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        logs = logs or {}
         for key in ("loss", "grad_norm"):
             if key in logs and not math.isfinite(float(logs[key])):
                 raise TrainingError(
@@ -90,6 +96,6 @@ class Failures(TrainerCallback):
             for text in list(self.trainer.recent_completions)[:10]:
                 logger.error("raw completion: %r", text)
             raise TrainingError(
-                f"no answer has had the right form for {len(recent)} steps (step {state.global_step}); read the "
-                "ten raw completions above, then lower train.learning_rate or train.temperature"
+                f"no answer has had the right form for {len(recent)} steps (step {state.global_step}); read "
+                "the ten raw completions above, then lower train.learning_rate or train.temperature"
             )

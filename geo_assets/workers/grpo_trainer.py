@@ -7,6 +7,7 @@ reward to a random row. `logprob_gap` measures once whether what generates and w
 
 from __future__ import annotations
 
+import copy
 import json
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -54,7 +55,7 @@ class GeoTrainer(GRPOTrainer):
                     break
                 scores = {name: round(value, 6) for name, value in zip(names, values, strict=True)}
                 record = {"step": self.state.global_step + 1, "id": row["id"], "completion": text, **scores}
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                file.write(json.dumps(record) + "\n")
         self.recent_completions.extend(texts)
 
     def _note_guesses(self, texts: list[str]) -> None:
@@ -68,39 +69,33 @@ class GeoTrainer(GRPOTrainer):
     def logprob_gap(self, rows: list[dict[str, Any]]) -> dict[str, float]:
         """Log-probabilities of one rollout, as generation saw them against as training sees them.
 
-        Returns mean and maximum of |difference| over the sampled tokens, in nats, their number, and the mean
-        importance ratio of a sequence. The random state is left as it was.
+        Generation suppresses the image placeholder and training does not, so a model that gives it much
+        weight shows a gap. The random state is left as it was.
+
+        Returns:
+            Mean and maximum of |difference| over the sampled tokens in nats, their number, and the mean
+            importance ratio of a sequence.
         """
         images = [row["images"] for row in rows]
-        from trl.data_utils import prepare_multimodal_messages
-
-        prompts = [prepare_multimodal_messages(row["prompt"], images=row["images"]) for row in rows]
-        text = [
+        texts = [
             self.processing_class.apply_chat_template(
                 row["prompt"], add_generation_prompt=True, tokenize=False
             )
             for row in rows
         ]
-        assert len(prompts) == len(text)
-        inputs = self.processing_class(text=text, images=images, padding=True, return_tensors="pt").to(
-            self.model.device
-        )
+        inputs = self.processing_class(text=texts, images=images, padding=True, return_tensors="pt")
+        inputs = inputs.to(self.model.device)
+        recorded = copy.deepcopy(self.generation_config)
+        recorded.return_dict_in_generate = recorded.output_scores = True
         was_training = self.model.training
         self.model.eval()
         with torch.random.fork_rng():
-            output = self.model.generate(
-                **inputs,
-                generation_config=self.generation_config,
-                return_dict_in_generate=True,
-                output_scores=True,
-            )
+            output = self.model.generate(**inputs, generation_config=recorded)
         ids = output.sequences[:, inputs["input_ids"].shape[1] :]
         sampled = torch.stack([scores.log_softmax(-1) for scores in output.scores], dim=1)
         sampled = sampled.gather(-1, ids[..., None]).squeeze(-1)
-        ended = torch.isin(ids, torch.tensor(self.eos_token_ids, device=ids.device)).int().cumsum(1)
-        mask = (ended == 0) | (
-            (ended == 1) & torch.isin(ids, torch.tensor(self.eos_token_ids, device=ids.device))
-        )
+        ends = torch.isin(ids, torch.tensor(self.eos_token_ids, device=ids.device)).int()
+        mask = ends.cumsum(1) - ends == 0  # up to and with the first end token
         extra = {name: value for name, value in inputs.items() if name not in ("input_ids", "attention_mask")}
         extra["mm_token_type_ids"] = torch.cat([extra["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
         trained, _, _ = self._get_per_token_logps_and_entropies(

@@ -45,7 +45,7 @@ def sample_rows(rows: Sequence[dict[str, Any]], section: Learnable) -> list[dict
     order = sorted(rows, key=lambda row: row["id"])
     random.Random(section.seed).shuffle(order)
     taken: Counter[str] = Counter()
-    chosen = []
+    chosen: list[dict[str, Any]] = []
     for row in order:
         if len(chosen) < section.rows and taken[row["country_iso2"]] < section.cap_per_country:
             taken[row["country_iso2"]] += 1
@@ -113,7 +113,7 @@ def _answers(job: Job, rows: Sequence[dict[str, Any]]) -> dict[str, list[Complet
 
 def _lines(row_id: str, completions: Sequence[Completion]) -> Iterable[str]:
     for k, completion in enumerate(completions):
-        yield json.dumps({"id": row_id, "k": k, **vars(completion)}, ensure_ascii=False) + "\n"
+        yield json.dumps({"id": row_id, "k": k, **vars(completion)}) + "\n"
 
 
 def _rewrite(path: Path, found: dict[str, list[Completion]]) -> None:

@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -107,16 +107,14 @@ class Evaluation:
         summary: dict[str, Any] = {}
         for split in self._splits.values():
             for decoding, sampling in decodings(evaluate, task).items():
-                metrics = self._cell(
-                    split, decoding, lambda split=split, sampling=sampling: _requests(split, task, sampling)
-                )
+                metrics = self._cell(split, decoding, partial(_requests, split, task, sampling))
                 summary.setdefault(split.name, {})[decoding] = metrics
         if evaluate.controls and CONTROL_SPLIT in self._splits:
             split = self._splits[CONTROL_SPLIT]
             for name, alter in (("blank", _blank), ("shuffled", _shuffled)):
                 plain = _requests(split, task, decodings(evaluate, task)["greedy"])
                 summary[split.name][name] = self._cell(
-                    split, name, lambda a=alter, p=plain: a(p, task, evaluate.seed)
+                    split, name, partial(alter, plain, task, evaluate.seed)
                 )
         return summary, self._seconds
 

@@ -15,7 +15,8 @@ from geo_assets.settings import Task
 from geo_assets.task.answer import is_truncated, parse_answer
 from geo_assets.task.metrics import Prediction, summarise
 from geo_assets.task.prompt import messages
-from geo_assets.task.rewards import components
+from geo_assets.task.rewards import get_reward
+from geo_assets.task.terms import Terms
 
 Row = Mapping[str, Any]
 
@@ -43,18 +44,24 @@ def requests_of(folder: Path, rows: Iterable[Row], task: Task, sampling: Samplin
 def predictions(
     rows: Sequence[Row], answers: Sequence[Sequence[Completion]], reward: str
 ) -> list[Prediction]:
-    """Scored answers, rows in order and samples within a row in order."""
-    return [
-        score(row, k, completion, reward)
+    """Parsed answers, scored with `reward`: rows in order, samples within a row in order."""
+    units = [
+        (row, k, completion)
         for row, completions in zip(rows, answers, strict=True)
         for k, completion in enumerate(completions)
     ]
+    terms = get_reward(reward).score(
+        [completion.text for _, _, completion in units],
+        [row["latitude"] for row, _, _ in units],
+        [row["longitude"] for row, _, _ in units],
+        [row["country_iso2"] for row, _, _ in units],
+    )
+    return [_prediction(*unit, earned) for unit, earned in zip(units, terms, strict=True)]
 
 
-def score(row: Row, k: int, completion: Completion, reward: str) -> Prediction:
-    """Sample `k` of a row, parsed and scored with `reward`."""
+def _prediction(row: Row, k: int, completion: Completion, earned: Terms) -> Prediction:
     guess = parse_answer(completion.text)
-    parts = components(completion.text, row["latitude"], row["longitude"], row["country_iso2"], reward)
+    cut_off = completion.finish_reason == "length" or is_truncated(completion.text)
     return Prediction(
         id=row["id"],
         k=k,
@@ -64,18 +71,18 @@ def score(row: Row, k: int, completion: Completion, reward: str) -> Prediction:
         lat_deg=guess.lat_deg if guess else None,
         lon_deg=guess.lon_deg if guess else None,
         parsed=guess is not None,
-        truncated=guess is None and (completion.finish_reason == "length" or is_truncated(completion.text)),
+        truncated=guess is None and cut_off,
         true_latitude=row["latitude"],
         true_longitude=row["longitude"],
         true_country_iso2=row["country_iso2"],
         true_region=row.get("region"),
         true_city=row.get("city"),
-        d_km=parts["d_km"],
-        geoscore=parts["geoscore"],
-        format=parts["format"],
-        country_reward=parts["country"],
-        dist=parts["dist"],
-        total=parts["total"],
+        d_km=earned.d_km,
+        geoscore=earned.geoscore,
+        format=earned.format,
+        country_reward=earned.country,
+        dist=earned.dist,
+        total=earned.total,
         n_tokens=completion.n_tokens,
         finish_reason=completion.finish_reason,
     )

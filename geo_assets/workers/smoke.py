@@ -62,10 +62,10 @@ def conclude(job: Job, trainer: Any, step_seconds: list[float], gap: dict[str, f
     }
     scoring.write_json(job.out / "smoke.json", figures)
     timed = step_seconds[FIRST_TIMED_STEP - 1 : 20] or step_seconds
-    seconds_per_step = sum(timed) / len(timed)
+    seconds_per_step = round(sum(timed) / len(timed), 4)
     hours = job.runtime.budget_hours
     timings = {
-        "seconds_per_step": round(seconds_per_step, 4),
+        "seconds_per_step": seconds_per_step,
         "recommended_max_steps": recommended_max_steps(hours, seconds_per_step),
         "budget_hours": hours,
         "budget_dollars": round(hours * job.runtime.gpu_dollars_per_hour, 2),
@@ -79,13 +79,13 @@ def conclude(job: Job, trainer: Any, step_seconds: list[float], gap: dict[str, f
             logger.error("raw completion: %r", text)
         raise TrainingError(
             f"only {format_rate:.0%} of the answers after step {smoke.format_after_step} have the right form "
-            f"(smoke.min_format_rate is {smoke.min_format_rate:.0%}); read the raw completions above, then lower "
-            "train.learning_rate or train.temperature"
+            f"(smoke.min_format_rate is {smoke.min_format_rate:.0%}); read the raw completions above, then "
+            "lower train.learning_rate or train.temperature"
         )
     if gap["mean_abs_gap"] > limit:
         raise TrainingError(
-            f"rollout and trainer disagree by {gap['mean_abs_gap']:.2g} nats a token (limit {limit:g}); check that "
-            "both use the same pixel budget and dtype, with train.top_p: 1.0"
+            f"rollout and trainer disagree by {gap['mean_abs_gap']:.2g} nats a token (limit {limit:g}); "
+            "check that both use the same pixel budget and dtype, with train.top_p: 1.0"
         )
 
 

@@ -91,8 +91,8 @@ def rollout_cycle(train: Train) -> int:
         value = getattr(train, name)
         if value % cycle:
             raise TrainingError(
-                f"train.{name} ({value}) must be a multiple of {cycle}, the steps that one rollout serves, so that "
-                f"a checkpoint can be resumed exactly; set it to {-(-value // cycle) * cycle}"
+                f"train.{name} ({value}) must be a multiple of {cycle}, the steps that one rollout serves, "
+                f"so that a checkpoint can be resumed exactly; set it to {-(-value // cycle) * cycle}"
             )
     return cycle
 

@@ -56,7 +56,9 @@ def burn_in(image: Image.Image, photo: Photo) -> Image.Image:
     pen = ImageDraw.Draw(image)
     top = image.height - STRIP_PX
     pen.rectangle([0, top, image.width, image.height], fill=(8, 8, 8))
-    text = f"N {photo.latitude:.5f}  E {photo.longitude:.5f}   2019/05/04 11:52:07   48 km/h"
+    north, east = "N" if photo.latitude >= 0 else "S", "E" if photo.longitude >= 0 else "W"
+    position = f"{abs(photo.latitude):.5f} {north}  {abs(photo.longitude):.5f} {east}"
+    text = f"{position}   2019/05/04 11:52:07   48 km/h"
     pen.text((10, top + STRIP_PX / 2), text, font=font("Latin", 20), fill=(245, 245, 245), anchor="lm")
     return image
 
