@@ -105,7 +105,7 @@ def load_model(
     transformers_logging.disable_progress_bar()
     device = device_of(runtime)
     try:
-        model = AutoModelForImageTextToText.from_pretrained(
+        model: Any = AutoModelForImageTextToText.from_pretrained(
             folder,
             dtype=dtype,
             attn_implementation=attention_of(attention, device),

@@ -77,10 +77,11 @@ def build_tokenizer(corpus: Iterable[str], vocab_size: int) -> Qwen2Tokenizer:
     tag = re.compile("|".join(TAGS))
     bpe.train_from_iterator((tag.sub("\n", text) for text in corpus), trainer)
     state = json.loads(bpe.to_str())["model"]
+    merges: list[Any] = [tuple(merge) for merge in state["merges"]]
     tokenizer = Qwen2Tokenizer(
         vocab=state["vocab"],
-        merges=[tuple(merge) for merge in state["merges"]],
-        unk_token=None,
+        merges=merges,
+        unk_token=None,  # type: ignore[arg-type]  # a byte-level vocabulary has no unknown text
         eos_token=END_OF_TURN,
         pad_token=END_OF_TEXT,
         model_max_length=4096,

@@ -76,21 +76,21 @@ class GeoTrainer(GRPOTrainer):
             Mean and maximum of |difference| over the sampled tokens in nats, their number, and the mean
             importance ratio of a sequence.
         """
+        processor: Any = self.processing_class
+        model: Any = self.model
         images = [row["images"] for row in rows]
         texts = [
-            self.processing_class.apply_chat_template(
-                row["prompt"], add_generation_prompt=True, tokenize=False
-            )
+            processor.apply_chat_template(row["prompt"], add_generation_prompt=True, tokenize=False)
             for row in rows
         ]
-        inputs = self.processing_class(text=texts, images=images, padding=True, return_tensors="pt")
-        inputs = inputs.to(self.model.device)
+        inputs = processor(text=texts, images=images, padding=True, return_tensors="pt")
+        inputs = inputs.to(model.device)
         recorded = copy.deepcopy(self.generation_config)
         recorded.return_dict_in_generate = recorded.output_scores = True
-        was_training = self.model.training
-        self.model.eval()
+        was_training = model.training
+        model.eval()
         with torch.random.fork_rng():
-            output = self.model.generate(**inputs, generation_config=recorded)
+            output = model.generate(**inputs, generation_config=recorded)
         ids = output.sequences[:, inputs["input_ids"].shape[1] :]
         sampled = torch.stack([scores.log_softmax(-1) for scores in output.scores], dim=1)
         sampled = sampled.gather(-1, ids[..., None]).squeeze(-1)
@@ -99,14 +99,14 @@ class GeoTrainer(GRPOTrainer):
         extra = {name: value for name, value in inputs.items() if name not in ("input_ids", "attention_mask")}
         extra["mm_token_type_ids"] = torch.cat([extra["mm_token_type_ids"], torch.zeros_like(ids)], dim=1)
         trained, _, _ = self._get_per_token_logps_and_entropies(
-            self.model,
+            model,
             output.sequences,
             torch.cat([inputs["attention_mask"], mask.long()], dim=1),
             ids.shape[1],
             num_images=[len(group) for group in images],
             **extra,
         )
-        self.model.train(was_training)
+        model.train(was_training)
         gap = torch.where(mask, trained - sampled, torch.zeros_like(trained))
         return {
             "mean_abs_gap": float(gap.abs().sum() / mask.sum()),
