@@ -135,7 +135,7 @@ class _Best:
         order = sampling.priorities(rows["id"], self.seed)
         bar = rows.select("country_iso2").join(self.bar, on="country_iso2", how="left", maintain_order="left")
         hopeful = (order <= bar["bar"]).fill_null(True) & pl.Series(usable)
-        self.parts.append(compact(rows.with_columns(order).filter(hopeful)))
+        self.parts.append(compact(schema.parse_details(rows.with_columns(order).filter(hopeful))))
         if sum(part.height for part in self.parts) > COMPACT_ROWS + self.parts[0].height:
             self.rows()
 

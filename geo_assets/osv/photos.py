@@ -106,8 +106,9 @@ def _from_manifest(manifest: Path, folder: Path) -> list[Found]:
         names = ", ".join(missing)
         raise DataError(f"{manifest} lacks the column(s) {names}: name file, latitude and longitude")
     optional = [n for n in ("id", "country_iso2", "licence", "attribution") if n in header]
-    table = schema.scan_csv(manifest, ("file", "latitude", "longitude", *optional))
-    rows = schema.parse(table).collect().drop_nulls("file").sort("file")
+    table = schema.read_csv(manifest, ("file", "latitude", "longitude", *optional))
+    table = table.with_columns(schema.trimmed("file", *optional))
+    rows = table.drop_nulls("file").sort("file")
     return [
         Found(
             folder / row["file"], row["latitude"], row["longitude"], row.get("country_iso2"),

@@ -24,10 +24,9 @@ OSV_COLUMNS = (
 )  # fmt: skip
 """Header of train.csv and test.csv, in order."""
 
-USED_COLUMNS = (
-    "id", "latitude", "longitude", "country", "region", "sub-region", "city", "sequence", "creator_id",
-    "creator_username",
-)  # fmt: skip
+LABEL_COLUMNS = ("id", "latitude", "longitude", "country")
+DETAIL_COLUMNS = ("region", "sub-region", "city", "sequence", "creator_id", "creator_username")
+USED_COLUMNS = (*LABEL_COLUMNS, *DETAIL_COLUMNS)
 """What is read: labels, the keys of the leak ladder, and the name that the licence asks for."""
 
 BLOCK_ROWS = 100_000
@@ -68,14 +67,11 @@ def csv_header(path: Path) -> list[str]:
 
 
 def scan_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.LazyFrame:
-    """Lazy text columns of an OSV-5M CSV; nothing is read before `collect`.
+    """Lazy text columns of an OSV-5M CSV as written; nothing is read before `collect`.
 
     Args:
         path: train.csv, test.csv or any file with (at least) these columns, in any order.
         columns: names to select.
-
-    Returns:
-        Trimmed strings; an empty or blank cell is null, and nothing else is.
 
     Raises:
         DataError: a column is missing; the message names it.
@@ -84,22 +80,39 @@ def scan_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.LazyFram
     if missing := [name for name in columns if name not in header]:
         raise DataError(f"{path} lacks the column(s) {', '.join(missing)}: is it a CSV of OSV-5M?")
     text = pl.scan_csv(path, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
-    trimmed = (pl.col(name).str.strip_chars() for name in columns)
-    return text.select(pl.when(column.str.len_bytes() > 0).then(column) for column in trimmed)
+    return text.select(columns)
+
+
+def trimmed(*columns: str) -> Iterator[pl.Expr]:
+    """The columns without surrounding blanks; an empty or blank cell is null, and nothing else is."""
+    for name in columns:
+        text = pl.col(name).str.strip_chars()
+        yield pl.when(text.str.len_bytes() > 0).then(text)
 
 
 def parse(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Coordinates as float64 degrees, null where they are no number, and creator ids as plain digits."""
-    present = frame.collect_schema()
-    numbers = [pl.col(c).cast(pl.Float64, strict=False) for c in ("latitude", "longitude") if c in present]
-    digits = [pl.col(c).str.replace(r"^(\d+)\.0$", "$1") for c in ("creator_id",) if c in present]
-    return frame.with_columns(*numbers, *digits)
+    """Trim the label columns; coordinates become float64 degrees, null where they are no number."""
+    names = frame.collect_schema().names()
+    frame = frame.with_columns(trimmed(*(name for name in LABEL_COLUMNS if name in names)))
+    degrees = [name for name in ("latitude", "longitude") if name in names]
+    return frame.with_columns(pl.col(degrees).cast(pl.Float64, strict=False))
+
+
+def parse_details(frame: pl.DataFrame) -> pl.DataFrame:
+    """Trim the other columns; creator ids become plain digits ("111336221091714.0" loses its ".0").
+
+    Apart from `parse` because it is worth doing only for the rows that are kept.
+    """
+    frame = frame.with_columns(trimmed(*(name for name in DETAIL_COLUMNS if name in frame.columns)))
+    if "creator_id" in frame.columns:
+        frame = frame.with_columns(pl.col("creator_id").str.replace(r"^(\d+)\.0$", "$1"))
+    return frame
 
 
 def read_blocks(
     path: Path, columns: tuple[str, ...] = USED_COLUMNS, *more: pl.Expr
 ) -> Iterator[pl.DataFrame]:
-    """The parsed rows of an OSV-5M CSV in file order, BLOCK_ROWS at a time, with `more` columns added.
+    """Rows of an OSV-5M CSV in file order, BLOCK_ROWS at a time, labels parsed, with `more` columns added.
 
     Raises:
         DataError: the file cannot be read as a CSV of OSV-5M.
@@ -110,6 +123,11 @@ def read_blocks(
     except pl.exceptions.PolarsError as error:
         remedy = "delete it and materialize osv_zips again"
         raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}): {remedy}") from error
+
+
+def read_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.DataFrame:
+    """All rows of a small CSV, labels and details parsed."""
+    return parse_details(pl.concat(read_blocks(path, columns)))
 
 
 def empty_set(views: bool = False) -> pl.DataFrame:

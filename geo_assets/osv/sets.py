@@ -116,7 +116,7 @@ def _exclusions(mirror: Mirror, exclude_ids: Path | None) -> Exclusions:
         ids["excluded_by_list"] = pl.Series(listed, dtype=pl.String)
     if not mirror.csv("test").exists():
         return Exclusions(ids)
-    test = pl.concat(schema.read_blocks(mirror.csv("test"), ("id", "sequence")))
+    test = schema.read_csv(mirror.csv("test"), ("id", "sequence"))
     ids["id_in_test"] = test["id"].drop_nulls()
     return Exclusions(ids, {"sequence_in_test": test["sequence"].drop_nulls().unique()})
 
