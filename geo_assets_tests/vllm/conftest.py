@@ -22,8 +22,8 @@ SMALL = {
     "GEO_LEARNABLE__ROWS": "48", "GEO_LEARNABLE__COMPLETIONS": "2", "GEO_LEARNABLE__FALLBACK_BELOW": "0",
     "GEO_LEARNABLE__SHARE_OF_REST": "1.0", "GEO_TASK__MAX_COMPLETION_LENGTH": "40",
     "GEO_TRAIN__PER_DEVICE_TRAIN_BATCH_SIZE": "16", "GEO_TRAIN__GENERATION_BATCH_SIZE": "16",
-    "GEO_TRAIN__TEMPERATURE": "1.0", "GEO_LEARNABLE__TEMPERATURE": "1.0", "GEO_RUNTIME__EVAL_BATCH_SIZE": "16",
-    "GEO_RUNTIME__WORKERS": "1", "GEO_RUNTIME__TRACKER": "none", "GEO_SMOKE__MIN_FORMAT_RATE": "0.0",
+    "GEO_TRAIN__TEMPERATURE": "1.0", "GEO_LEARNABLE__TEMPERATURE": "1.0",
+    "GEO_RUNTIME__EVAL_BATCH_SIZE": "16", "GEO_RUNTIME__WORKERS": "1", "GEO_RUNTIME__TRACKER": "none", "GEO_SMOKE__MIN_FORMAT_RATE": "0.0",
     "GEO_TRAIN__MASK_TRUNCATED_COMPLETIONS": "false",
 }  # fmt: skip
 """A demo that takes a minute or two: what is tested is agreement of engine and trainer, not skill."""
@@ -34,6 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in Path(item.path).parents:
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.vllm)
             if not HAS_VLLM:
                 item.add_marker(pytest.mark.skip(reason="vLLM is not installed (runbook/cpu_twin.sh)"))
 
