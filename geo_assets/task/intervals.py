@@ -20,6 +20,9 @@ LEVEL = 0.95
 DETECTION_Z = 1.959964 + 0.841621
 """Two-sided 5% error and 80% power, in standard errors (J. Cohen, 1988)."""
 
+MIN_CHANGED = 6
+"""Even a unanimous change of fewer photos is one that a two-sided sign test at 5% lets pass as chance."""
+
 Statistic = Literal["mean", "median"]
 
 
@@ -82,7 +85,7 @@ def paired(
 
     Returns:
         `n` photos; `before`, `after`, `difference` (after - before); `low`, `high` of its 95%
-        interval; `p_mcnemar`, None unless all values are hits and misses of one completion a
+        interval, which holds zero where fewer than six photos changed; `p_mcnemar`, None unless all values are hits and misses of one completion a
         photo; `mde`, the smallest gain that n photos show with 80% power, None where no photo
         changed; `excludes_zero`, whether the interval does.
 
@@ -103,6 +106,8 @@ def paired(
         drawn = joint_medians([first, second], resamples, seed)
         differences = drawn[1] - drawn[0]
     low, high = _percentiles(differences)
+    if (first.mean(axis=1) != second.mean(axis=1)).sum() < MIN_CHANGED:
+        low, high = min(low, 0.0), max(high, 0.0)
     return {
         "n": len(first),
         "before": float(values[0]),

@@ -91,6 +91,16 @@ def test_hits_get_an_exact_p_value_and_nothing_changed_has_no_mde():
     assert paired([[1, 0]], [[1, 1]])["p_mcnemar"] is None
 
 
+def test_a_handful_of_photos_proves_nothing():
+    for n in range(1, 6):
+        change = paired([0.0] * n, [1.0] * n)
+        assert (change["low"], change["excludes_zero"]) == (0.0, False)
+        assert change["p_mcnemar"] > 0.05
+    change = paired([0.0] * 6, [1.0] * 6)
+    assert change["excludes_zero"] and change["p_mcnemar"] < 0.05
+    assert not paired([100.0, 90.0], [10.0, 9.0], "median")["excludes_zero"]
+
+
 def test_medians_are_paired_by_photo():
     rng = np.random.default_rng(6)
     before = rng.exponential(700, 500)
