@@ -85,9 +85,10 @@ def paired(
 
     Returns:
         `n` photos; `before`, `after`, `difference` (after - before); `low`, `high` of its 95%
-        interval, which holds zero where fewer than six photos changed; `p_mcnemar`, None unless all values are hits and misses of one completion a
-        photo; `mde`, the smallest gain that n photos show with 80% power, None where no photo
-        changed; `excludes_zero`, whether the interval does.
+        interval, which holds zero where fewer than six photos changed; `p_mcnemar`, None unless
+        all values are hits and misses of one completion a photo; `mde`, the smallest gain that n
+        photos show with 80% power, None where all photos changed alike or not at all;
+        `excludes_zero`, whether the interval does.
 
     Raises:
         ValueError: the numbers of photos differ, or a value is not finite.
