@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,11 +197,11 @@ class RolloutAudit:
         image_token = getattr(trainer.processing_class, "image_token_id", None)
         photos = _visual_tokens(trainer, batch)
         for index, (one, other) in enumerate(zip(seen, trained, strict=True)):
-            if photos is not None and one.count(image_token) != photos[index]:
-                what = f"the engine sees {one.count(image_token)} visual tokens, the trainer {photos[index]}"
-                raise AuditError(
-                    "visual tokens" if _same_text(one, other, image_token) else "prompt tokens", what, step
-                )
+            if photos is not None and (found := one.count(image_token)) != photos[index]:
+                what = f"the engine sees {found} visual tokens, the trainer {photos[index]}"
+                if found == 2 * photos[index] - int(batch["num_images"][index]):
+                    raise AuditError("prompt tokens", f"placeholders are expanded twice: {what}", step)
+                raise AuditError("visual tokens", what, step)
             if one != other:
                 what = f"the engine's prompt {index} has {len(one)} tokens, the trainer's {len(other)}"
                 raise AuditError("prompt tokens", what, step)
@@ -277,7 +276,3 @@ def _visual_tokens(trainer: Any, batch: dict[str, Any]) -> list[int] | None:
         counts.append(sum(each[first : first + n]))
         first += n
     return counts
-
-
-def _same_text(one: Sequence[int], other: Sequence[int], image_token: int | None) -> bool:
-    return [t for t in one if t != image_token] == [t for t in other if t != image_token]

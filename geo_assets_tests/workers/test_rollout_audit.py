@@ -124,7 +124,7 @@ def test_a_healthy_rollout_passes(trainer: Any, batch: dict[str, Any]) -> None:
 
 
 def expanded(trainer: Any, batch: dict[str, Any]) -> None:
-    trainer.vllm_generation.llm.last.seen[1] = [1, IMAGE, IMAGE, IMAGE, 7, 2]
+    trainer.vllm_generation.llm.last.seen[1] = [1, IMAGE, IMAGE, IMAGE, 2]
 
 
 def other_photo_size(trainer: Any, batch: dict[str, Any]) -> None:
