@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from geo_assets.errors import ArtifactError
+from geo_assets.errors import ArtifactError, is_disk_full
 
 logger = logging.getLogger(__name__)
 
@@ -143,13 +143,11 @@ class Store:
                 metadata = build(partial, lock_fd)
                 manifest = self._manifest(recipe, partial, metadata, time.monotonic() - started)
                 self._commit(partial, final, manifest)
-            except OSError as error:
+            except BaseException as error:  # also an interrupt
                 if not resumable:
                     shutil.rmtree(partial, ignore_errors=True)
-                raise ArtifactError(_disk_message(recipe.asset, self.home, error)) from error
-            except BaseException:  # also an interrupt: a build that cannot resume leaves nothing behind
-                if not resumable:
-                    shutil.rmtree(partial, ignore_errors=True)
+                if isinstance(error, OSError) or is_disk_full(error):
+                    raise ArtifactError(_disk_message(recipe.asset, self.home, error)) from error
                 raise
         return Artifact(final, manifest)
 
@@ -276,15 +274,16 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _disk_message(asset: str, home: Path, error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
+def _disk_message(asset: str, home: Path, error: BaseException) -> str:
+    what = getattr(error, "strerror", None) or (
+        "No space left on device" if is_disk_full(error) else str(error)
+    )
+    where = f" ({name})" if (name := getattr(error, "filename", None)) else ""
     try:
         free = f"{shutil.disk_usage(home).free / 2**30:.1f} GiB free"
     except OSError:
         free = "free space unknown"
-    return (
-        f"{asset}: {error.strerror or error}{where}; {home} has {free}: make room or set GEO_HOME elsewhere"
-    )
+    return f"{asset}: {what}{where}; {home} has {free}: make room or set GEO_HOME elsewhere"
 
 
 def _size(path: Path) -> int:

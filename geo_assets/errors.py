@@ -6,6 +6,21 @@ non-zero; any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+import errno
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, is a full disk; Rust libraries say so in their text alone.
+
+    >>> is_disk_full(OSError(28, "No space left on device")), is_disk_full(ValueError("bad row"))
+    (True, False)
+    """
+    while error is not None:
+        if getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
 
 class GeoAssetsError(Exception):
     """Base of every error that a user can act on."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from geo_assets.errors import GeoAssetsError
+from geo_assets.errors import GeoAssetsError, is_disk_full
 from geo_assets.settings import Runtime, Settings
 
 logger = logging.getLogger(__name__)
@@ -162,11 +162,17 @@ def _attempt(main: Callable[[Job], None], job: Job) -> dict[str, Any]:
     try:
         main(job)
     except GeoAssetsError as error:
-        return {"error": {"type": type(error).__name__, "message": str(error), "known": True}}
-    except Exception as error:  # a bug: its traceback travels to the run's page, and the process exits 1
+        return {"error": {"type": type(error).__name__, "message": str(error)}}
+    except Exception as error:
+        if is_disk_full(error):
+            message = (
+                f"{job.asset}: No space left on device; make room or set GEO_HOME elsewhere, then resume"
+            )
+            return {"error": {"type": "ArtifactError", "message": message}}
+        # A bug: its traceback travels to the run's page, and the process exits 1.
         message = f"{type(error).__name__}: {error}"
         trace = traceback.format_exc()
-        return {"error": {"type": type(error).__name__, "message": message, "known": False, "trace": trace}}
+        return {"error": {"type": type(error).__name__, "message": message, "trace": trace}}
     figures = {
         "seconds": round(time.monotonic() - started, 1),
         "peak_memory_gib": round(peak_memory_gib(), 2),
