@@ -7,19 +7,19 @@ anywhere. Uploads are deleted after an hour. What it leaves out: accounts, histo
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from gradio.data_classes import ImageData
+from gradio.utils import get_upload_folder
 
 from geo_assets.app import cards
 from geo_assets.app.answer_map import Layer, answer_map
 from geo_assets.app.guesser import Answers, Guesser, LatLon
 from geo_assets.app.photos import MAX_BYTES, open_photo
-from geo_assets.errors import GeoAssetsError
+from geo_assets.errors import DataError, GeoAssetsError
 from geo_assets.report import outlines
 
 logger = logging.getLogger(__name__)
@@ -60,34 +60,29 @@ class Shown:
     truth: LatLon | None
 
 
-def photo_input() -> gr.Image:
-    """An image input that hands over the uploaded file unopened, so that `open_photo` judges it."""
-    # A subclass would make Gradio write a stub file beside this module, so the one method is replaced.
-    made = gr.Image(
-        label="Photo",
-        type="filepath",
-        image_mode=None,
-        height=300,
-        sources=["upload", "clipboard", "webcam"],
-        elem_id="photo",
-    )
-    opened = made.preprocess
+def uploaded_path(payload: Mapping[str, Any] | None) -> Path | None:
+    """The file behind what the browser sent, unopened, so that `open_photo` judges it.
 
-    def preprocess(payload: ImageData | None) -> Any:
-        if payload is not None and payload.path and not (payload.url or "").startswith("data:"):
-            return payload.path
-        return opened(payload)
-
-    made.preprocess = preprocess  # type: ignore[method-assign]
-    return made
+    Raises:
+        DataError: it names a file that nobody uploaded.
+    """
+    if not payload or not payload.get("path"):
+        return None
+    path = Path(payload["path"]).resolve()
+    if not path.is_relative_to(Path(get_upload_folder()).resolve()):
+        raise DataError("that file was not uploaded; choose a photo on the page")
+    return path
 
 
-def ask_all(guessers: Sequence[Guesser], path: str | None, samples: int, temperature: float) -> Shown | str:
-    """Ask every model about the photo at `path`; an error comes back as its one line."""
-    if path is None:
-        return HINT
+def ask_all(
+    guessers: Sequence[Guesser], payload: Mapping[str, Any] | None, samples: int, temperature: float
+) -> Shown | str:
+    """Ask every model about an uploaded photo; an error comes back as its one line."""
     try:
-        photo = open_photo(Path(path))
+        path = uploaded_path(payload)
+        if path is None:
+            return HINT
+        photo = open_photo(path)
         answers = {g.name: g.ask(photo.image, int(samples), temperature) for g in guessers}
     except GeoAssetsError as error:
         return str(error)
@@ -123,8 +118,8 @@ def page(
 ) -> gr.Blocks:
     """Build the page; nothing is served yet."""
 
-    def on_photo(path: str | None, k: float, warmth: float) -> tuple[Shown | str, str, str]:
-        shown = ask_all(guessers, path, int(k), warmth)
+    def on_photo(payload: dict | None, k: float, warmth: float) -> tuple[Shown | str, str, str]:
+        shown = ask_all(guessers, payload, int(k), warmth)
         return (shown, *render(shown))
 
     cards_now, map_now = render(None)
@@ -137,7 +132,10 @@ def page(
         state = gr.State(None)
         with gr.Row():
             with gr.Column(scale=2, min_width=300):
-                photo = photo_input()
+                photo = gr.Image(
+                    label="Photo", type="filepath", image_mode=None, height=300, elem_id="photo",
+                    sources=["upload", "clipboard", "webcam"],
+                )  # fmt: skip
                 if examples:
                     gr.Examples([[str(path)] for path in examples], [photo], label="Drawn examples")
                 with gr.Accordion("How it answers", open=False):
@@ -156,8 +154,11 @@ def page(
             elem_id="foot",
         )
         outputs = [state, answer, world]
-        photo.change(on_photo, [photo, k, warmth], outputs, show_progress="minimal")
-        again.click(on_photo, [photo, k, warmth], outputs, show_progress="minimal")
+        # Without preprocessing the upload stays unopened: Gradio's own refusal of a bad file has no words.
+        gr.on(
+            [photo.change, again.click], on_photo, [photo, k, warmth], outputs, preprocess=False,
+            show_progress="minimal",
+        )  # fmt: skip
         world.select(place_truth, [state], outputs, show_progress="hidden")
     return blocks
 

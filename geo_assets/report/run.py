@@ -127,7 +127,8 @@ class Run:
     @property
     def splits(self) -> list[str]:
         """The splits that policy and start both answered, in their fixed order."""
-        present = {split for who, split, _ in self.answers if who == "policy"}
+        answered = {split for who, split, _ in self.answers if who == "policy"}
+        present = {split for split in answered if any(self.pair(split, decoding) for decoding in DECODINGS)}
         return [s for s in SPLITS if s in present] + sorted(present - set(SPLITS))
 
     @property
@@ -140,9 +141,9 @@ class Run:
         return self.answers.get((who, split, decoding))
 
     def pair(self, split: str, decoding: str, before: str | None = None) -> tuple[Answers, Answers] | None:
-        """(before, policy) answers to the same photos; `before` defaults to the start."""
+        """(before, policy) answers with photos in common; `before` defaults to the start."""
         first, second = self.get(before or self.start, split, decoding), self.get("policy", split, decoding)
-        return (first, second) if first and second else None
+        return (first, second) if first and second and first.photo_ids & second.photo_ids else None
 
     def thumbnail(self, split: str, photo_id: str) -> Path | None:
         """The small picture of a photo; eval_quick is cut from eval_osv, so it may lie there."""
@@ -240,7 +241,7 @@ def read_run(upstream: Mapping[str, Path], settings: Settings, recipes: Mapping[
         manifests={name: _json(path / "manifest.json", default={}) for name, path in folders.items()},
         timings={name: _json(path / "timings.json", default={}) for name, path in folders.items()},
     )
-    if not any(run.pair(split, decoding) for split in run.splits for decoding in DECODINGS):
+    if not run.splits:
         raise ArtifactError(
             "no split has answers of both the start and the policy: materialize base_metrics and "
             "rl_metrics again"

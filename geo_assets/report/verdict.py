@@ -68,8 +68,18 @@ def _moved(d: Difference, decoding: str) -> str:
     )
 
 
+def _photos(run: Run) -> str:
+    """The photos of the main split, after a number."""
+    if run.main_split == "eval_quick":
+        return "photos of the quick set"
+    if run.main_split == "eval_photos":
+        return "of your own photos"
+    name = wording.split_name(run.main_split, run.is_demo)
+    return name if name.startswith("OSV") else name[0].lower() + name[1:]
+
+
 def _sentence(run: Run, word: Word, scores: dict[str, Difference], n: int) -> str:
-    where = f"on {n:,} {wording.split_name(run.main_split, run.is_demo).lower()}".replace("osv-5m", "OSV-5M")
+    where = f"on {n:,} {_photos(run)}"
     moved = " and ".join(_moved(d, decoding) for decoding, d in scores.items())
     missing = [d for d in DECODINGS if d not in scores]
     unmeasured = f"; {missing[0]} answers were not measured" if missing else ""

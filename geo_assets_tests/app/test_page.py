@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -73,15 +74,18 @@ def pair() -> list[Guesser]:
 
 
 @pytest.fixture
-def page_module():  # gradio takes two seconds to import
-    return pytest.importorskip("geo_assets.app.page")
+def page_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """The page, with `tmp_path` as the folder of uploads; gradio takes two seconds to import."""
+    pytest.importorskip("gradio")
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    return importlib.import_module("geo_assets.app.page")
 
 
 def test_photo_reaches_the_model_bare_and_at_the_budget(
     tmp_path: Path, pair: list[Guesser], page_module
 ) -> None:
     path = photo(tmp_path / "a.jpg", gps_exif(*NAIROBI), (683, 512))
-    shown = page_module.ask_all(pair, str(path), 4, 0.8)
+    shown = page_module.ask_all(pair, {"path": str(path)}, 4, 0.8)
     greedy, sampled = pair[1]._backend.asked  # type: ignore[union-attr]
     (image,) = greedy.photos
     assert image.size == (160, 128)
@@ -99,7 +103,7 @@ def test_cards_show_both_sides_distance_and_escape_the_model(
     tmp_path: Path, pair: list[Guesser], page_module
 ) -> None:
     path = photo(tmp_path / "a.jpg", gps_exif(*NAIROBI))
-    html, world = page_module.render(page_module.ask_all(pair, str(path), 4, 0.8))
+    html, world = page_module.render(page_module.ask_all(pair, {"path": str(path)}, 4, 0.8))
     assert "Before training" in html
     assert "After training" in html
     assert "After training the guess is 6,4" in html
@@ -113,7 +117,7 @@ def test_cards_show_both_sides_distance_and_escape_the_model(
 
 def test_refused_photo_and_empty_page_are_one_line(tmp_path: Path, pair: list[Guesser], page_module) -> None:
     (tmp_path / "x.jpg").write_text("no photo")
-    html, _ = page_module.render(page_module.ask_all(pair, str(tmp_path / "x.jpg"), 0, 1.0))
+    html, _ = page_module.render(page_module.ask_all(pair, {"path": str(tmp_path / "x.jpg")}, 0, 1.0))
     assert 'class="message error"' in html
     assert "is not an image" in html
     hint, world = page_module.render(page_module.ask_all(pair, None, 0, 1.0))
@@ -121,10 +125,18 @@ def test_refused_photo_and_empty_page_are_one_line(tmp_path: Path, pair: list[Gu
     assert f'viewBox="0.00 0.00 {outlines.WIDTH:.2f} {outlines.HEIGHT:.2f}"' in world
 
 
+def test_a_file_that_nobody_uploaded_is_refused(tmp_path: Path, pair: list[Guesser], page_module) -> None:
+    outside = photo(tmp_path.parent / f"{tmp_path.name}-outside.jpg")
+    assert "was not uploaded" in page_module.ask_all(pair, {"path": str(outside)}, 0, 1.0)
+    sneaky = str(tmp_path / ".." / outside.name)
+    assert "was not uploaded" in page_module.ask_all(pair, {"path": sneaky}, 0, 1.0)
+    assert pair[0]._backend.asked == []  # type: ignore[union-attr]
+
+
 def test_click_sets_the_truth_and_the_sea_outside_does_not(
     tmp_path: Path, pair: list[Guesser], page_module
 ) -> None:
-    shown = page_module.ask_all(pair, str(photo(tmp_path / "a.jpg")), 0, 1.0)
+    shown = page_module.ask_all(pair, {"path": str(photo(tmp_path / "a.jpg"))}, 0, 1.0)
     assert shown.truth is None
     x, y = outlines.project(*PARIS)
     clicked, html, _ = page_module.place_truth(shown, SimpleNamespace(x=x, y=y))
@@ -219,6 +231,8 @@ def test_page_from_upload_to_pin_in_a_browser(tmp_path: Path, served: str) -> No
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.wait_for_selector(".compare")
         assert "the truth" in page.locator(".compare").inner_text()
+        page.get_by_role("button", name="example").or_(page.locator(".gallery button")).first.click()
+        page.wait_for_function("document.querySelector('.compare')?.innerText.includes('closer')")
         (tmp_path / "bad.jpg").write_bytes(b"no photo")
         page.locator("#photo button[aria-label*='lear'], #photo button[aria-label*='emove']").first.click()
         page.set_input_files("#photo input[type=file]", tmp_path / "bad.jpg")

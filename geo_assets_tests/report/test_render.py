@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -211,6 +212,13 @@ def test_missing_artifacts_and_policies_are_errors_with_a_remedy(
     shutil.copytree(pod_upstream["rl_metrics"], empty, ignore=shutil.ignore_patterns("policy"))
     with pytest.raises(ArtifactError, match="base_metrics and rl_metrics again"):
         read_run({**pod_upstream, "rl_metrics": empty}, settings, {})
+
+
+def test_splits_that_only_one_side_answered_are_left_out(pod_run: Run, tmp_path: Path) -> None:
+    lacking = {key: a for key, a in pod_run.answers.items() if key[:2] != ("base", "eval_osv")}
+    run = replace(pod_run, answers=lacking)
+    assert run.splits == ["eval_quick", "eval_pano"]
+    assert "on 120 photos of the quick set" in render(run, tmp_path)["sentence"]
 
 
 def test_tidy_keeps_blank_lines_inside_fences() -> None:
