@@ -2,10 +2,10 @@
 
 Each check has a limit and a remedy; the first that fails ends the run. Log-probabilities are natural
 logarithms (nats). Before the first step: sampling settings, dropout, dtype, what is trainable. After a
-rollout: prompt and visual tokens, differences of log-probabilities, importance ratios, the engine's
-weights read back, frozen weights unchanged. After the first rollouts, weights are read back now and then, and one odd
-rollout is a warning: only `PATIENCE` of them in a row end a run that has been going for hours. What it leaves
-out: whether learning is good (`callbacks.py`, `smoke.py`).
+rollout: prompt and visual tokens, differences of log-probabilities, importance ratios, the engine's weights
+read back, frozen weights unchanged. After the first rollouts, weights are read back now and then, and one
+odd rollout is a warning: only `PATIENCE` of them in a row end a run that has been going for hours. What it
+leaves out: whether learning is good (`callbacks.py`, `smoke.py`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REMEDIES = {
     "visual tokens": "engine and trainer resize photos differently: rebuild base_model with force",
     "completion placeholder": "install the versions of requirements.lock, with which it is never sampled",
     "identical group": "remove `seed` from the generation arguments",
-    "log-probabilities": "check train.dtype, and install the versions of requirements.lock",
+    "log-probabilities": "check train.dtype, train.top_p: 1.0 and the versions of requirements.lock",
     "distribution": "set train.top_p: 1.0, and no bias or penalty on tokens",
     "importance ratio": "set train.rollout_sync: merge and run smoke_test again",
     "engine weights": "the adapter in it is stale: set train.rollout_sync to the other of adapter and merge",
@@ -73,8 +73,8 @@ class AuditError(TrainingError):
     """The engine does not sample the policy that is trained."""
 
     def __init__(self, check: str, what: str, step: int | None) -> None:
-        where = "before the first step" if step is None else f"at step {step}"
-        super().__init__(f"rollout audit, {check} ({where}): {what}; {REMEDIES[check]}")
+        where = "" if step is None else f" at step {step}"
+        super().__init__(f"rollout audit, {check}{where}: {what}; {REMEDIES[check]}")
         self.check = check
 
 

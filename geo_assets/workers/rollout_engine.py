@@ -34,6 +34,7 @@ from vllm.lora.request import LoRARequest
 from geo_assets.backends import vllm as backend
 from geo_assets.settings import Settings
 from geo_assets.workers import adapter_sync, rollout_settings
+from geo_assets.workers.rollout_audit import AuditError
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ class RolloutLLM(LLM):
             options["lora_request"] = self.adapter
         outputs = super().generate(repaired, sampling_params, **options)
         self.last = Rollout(sent, [list(output.prompt_token_ids) for output in outputs])
+        if any(self.image_token in sample.token_ids for output in outputs for sample in output.outputs):
+            raise AuditError("completion placeholder", "the engine sampled an image placeholder", None)
         return outputs
 
 

@@ -26,7 +26,7 @@ CAUGHT = {
     "fixed_seed": ("identical group", "remove `seed`"),
     "fixed_seed_in_the_engine": ("identical group", "remove `seed`"),
     "logit_bias": ("sampling", "no other generation arguments"),
-    "logit_bias_in_the_engine": ("distribution", "no bias or penalty"),
+    "logit_bias_in_the_engine": ("log-probabilities", "train.top_p: 1.0"),
     "stock_sync": ("frozen weights", "use train.rollout_sync"),
     "other_dtype": ("dtype", "set train.dtype"),
     "placeholder_not_suppressed": ("completion placeholder", "never sampled"),

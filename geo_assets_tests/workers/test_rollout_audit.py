@@ -230,7 +230,7 @@ def test_biased_sampling_is_refused_before_the_first_step(
     trainer: Any, name: str, value: Any, check: str
 ) -> None:
     setattr(trainer.args, name, value)
-    with pytest.raises(AuditError, match="before the first step") as raised:
+    with pytest.raises(AuditError) as raised:
         audited(trainer)
     assert raised.value.check == check
 
