@@ -1,7 +1,7 @@
 """What every worker program shares: its job, its log, its signals and its end.
 
 A worker is `python -m geo_assets.workers.<name> --job job.json`. The job file holds where to write and
-what to read; with Dagster's Pipes variables in the environment, the log streams into the run as well.
+what to read; with the variables of Dagster Pipes in the environment, the log streams into the run too.
 
 It never outlives whoever started it: the starter holds the other end of the lifeline pipe, and its closing (for
 whatever reason, SIGKILL included) ends the worker's whole process group. SIGINT and SIGTERM set
@@ -49,9 +49,9 @@ class Check:
 class Job:
     """One order: build `asset` into `out`.
 
-    `settings` holds the sections that the asset's recipe covers, all others at their defaults. `upstream` maps
-    an asset to its directory, `contents` to its content digest, `recipes` every asset above to its recipe.
-    `out` may hold the progress of an earlier, killed try.
+    `settings` holds the sections that the asset's recipe covers, all others at their defaults. `upstream`
+    maps an asset to its directory, `contents` to its content digest, `recipes` every asset above to its
+    recipe. `out` may hold the progress of an earlier, killed try.
     """
 
     asset: str
