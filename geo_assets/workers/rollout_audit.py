@@ -155,17 +155,16 @@ class RolloutAudit:
         self.figures.append(figures)
 
     def _check(self, trainer: Any, batch: dict[str, Any], closely: bool) -> dict[str, float]:
+        # Causes come before symptoms, so that the remedy is the right one.
         step = trainer.state.global_step
+        figures = {"step": float(step)}
         self._check_prompts(trainer, batch, step)
-        self._check_completions(trainer, batch, step)
-        figures = {"step": float(step), **self._check_probabilities(batch, step)}
         if closely:
-            figures["engine_weight_gap"] = self._check_weights(trainer, step)
             if engine_weights.checksum(engine_weights.frozen(trainer.model)) != self._frozen:
-                raise AuditError(
-                    "frozen weights", "the base weights are not what they were before training", step
-                )
-        return figures
+                raise AuditError("frozen weights", "the base weights are not what they were", step)
+            figures["engine_weight_gap"] = self._check_weights(trainer, step)
+        self._check_completions(trainer, batch, step)
+        return figures | self._check_probabilities(batch, step)
 
     def summary(self) -> dict[str, float]:
         """Figures over all audited rollouts."""

@@ -80,7 +80,7 @@ def prepare(settings: Settings, folder: Path, tiny: bool) -> dict[str, Path]:
 
 
 def random_model(settings: Settings, tiny: bool) -> tuple[Any, Any]:
-    """A model of the profile's shape with random weights, and a processor with a small tokenizer of its own."""
+    """A model of the profile's shape with random weights, and a processor with a small tokenizer."""
     import torch
     from transformers import AutoModelForImageTextToText, GenerationConfig
 
@@ -120,8 +120,8 @@ def write_rows(folder: Path) -> None:
         Image.fromarray(coarse).resize(PHOTO_PX, Image.Resampling.BICUBIC).save(folder / path, quality=85)
         rows.append(
             {
-                "id": f"{index:05d}", "image_path": path, "latitude": float(index % 60), "longitude": float(index),
-                "country_iso2": "FR", "region": None, "city": None, "sequence": None, "creator_id": None,
+                "id": f"{index:05d}", "image_path": path, "latitude": float(index % 60),
+                "longitude": float(index), "country_iso2": "FR", "region": None, "city": None, "sequence": None, "creator_id": None,
                 "width": PHOTO_PX[0], "height": PHOTO_PX[1],
             }
         )  # fmt: skip
