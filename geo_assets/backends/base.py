@@ -55,3 +55,7 @@ class Backend(Protocol):
     def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:
         """One list per request, in order, with `sampling.samples` completions each."""
         ...
+
+    def close(self) -> None:
+        """Free the accelerator. Two backends must not be open at once: each may take most of its memory."""
+        ...

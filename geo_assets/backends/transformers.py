@@ -117,6 +117,12 @@ class TransformersBackend:
                 )  # fmt: skip
         return answers
 
+    def close(self) -> None:
+        """See `Backend.close`."""
+        self.model = None
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[_Unit]]:
         """Batches of units that share how they are sampled and how many photos they carry."""
         batch: list[_Unit] = []

@@ -59,7 +59,7 @@ class VllmBackend:
                 model=str(model_dir), gpu_memory_utilization=runtime.vllm_eval_memory_share, **options
             )
         logger.info("the vLLM engine took %.0f s to start", time.monotonic() - began)
-        self.close = weakref.finalize(self, _shut_down, self._llm)
+        self._end = weakref.finalize(self, _shut_down, self._llm)
         self.processor = load_processor(model_dir, task)
         self._photos = Photos(task)
         self._chunk = runtime.eval_batch_size * CHUNKS_IN_FLIGHT
@@ -82,6 +82,10 @@ class VllmBackend:
                     done, total, done / seconds, tokens / seconds, (total - done) * seconds / done,
                 )  # fmt: skip
         return answers
+
+    def close(self) -> None:
+        """See `Backend.close`. Happens by itself when the backend is dropped."""
+        self._end()
 
     def _chunks(self, requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
         for first in range(0, len(requests), self._chunk):

@@ -44,6 +44,7 @@ def main(job: Job) -> None:
             began = time.monotonic()
             backend = backends.make(job.runtime, settings.task, start, folder)
             answers = backend.generate(requests)
+            backend.close()
             metrics = scoring.save(target, scoring.predictions(rows, answers, settings.task.reward))
             seconds[folder.name] = round(time.monotonic() - began, 2)
         value = criterion_value(section.criterion, scoring.load(target), metrics)

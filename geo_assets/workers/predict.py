@@ -116,6 +116,8 @@ class Evaluation:
                 summary[split.name][name] = self._cell(
                     split, name, partial(alter, plain, task, evaluate.seed)
                 )
+        if "_backend" in self.__dict__:
+            self._backend.close()
         return summary, self._seconds
 
     def _cell(self, split: Split, decoding: str, requests: Callable[[], list[Request]]) -> dict[str, Any]:

@@ -121,8 +121,8 @@ def write_rows(folder: Path) -> None:
         rows.append(
             {
                 "id": f"{index:05d}", "image_path": path, "latitude": float(index % 60),
-                "longitude": float(index), "country_iso2": "FR", "region": None, "city": None, "sequence": None, "creator_id": None,
-                "width": PHOTO_PX[0], "height": PHOTO_PX[1],
+                "longitude": float(index), "country_iso2": "FR", "region": None, "city": None,
+                "sequence": None, "creator_id": None, "width": PHOTO_PX[0], "height": PHOTO_PX[1],
             }
         )  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
