@@ -115,7 +115,7 @@ def _distance(split: str) -> AssetChecksDefinition:
             passed=n_near == 0,
             severity=AssetCheckSeverity.WARN,
             description=(
-                f"{n_near} of {len(near_km)} photos lie within {MIN_TRAIN_DISTANCE_KM:g} km of a training photo"
+                f"{n_near} of {len(near_km)} photos have a training photo within {MIN_TRAIN_DISTANCE_KM:g} km"
             ),
             metadata={"n_near": n_near, "n": len(near_km)},
         )

@@ -97,9 +97,11 @@ def _finite_losses(whole: Whole) -> Outcome:
 
 
 def _no_collapse(whole: Whole) -> Outcome:
+    from geo_assets.osv import sets
     from geo_assets.task import collapse
 
-    verdict = collapse.watch(read_lines(whole.path / "samples.jsonl"))
+    true = sets.read_set(whole.upstream["train_learnable"])["country_iso2"]
+    verdict = collapse.watch(read_lines(whole.path / "samples.jsonl"), true_country_iso2=true)
     return Outcome(verdict.passed, verdict.message, verdict.figures)
 
 

@@ -145,6 +145,16 @@ class Run:
         first, second = self.get(before or self.start, split, decoding), self.get("policy", split, decoding)
         return (first, second) if first and second and first.photo_ids & second.photo_ids else None
 
+    def unseen_ids(self, answers: Answers) -> frozenset[str]:
+        """The photos of a split that chose no checkpoint; all of them where nothing else would be left.
+
+        The verdict is about these, because the best of several checkpoints looks better than it is on the
+        photos that chose it.
+        """
+        everyone = frozenset(answers.first)
+        quick = self.get("policy", "eval_quick", "greedy") or self.get("policy", "eval_quick", "sampled")
+        return (everyone - frozenset(quick.first) if quick else everyone) or everyone
+
     def thumbnail(self, split: str, photo_id: str) -> Path | None:
         """The small picture of a photo; eval_quick is cut from eval_osv, so it may lie there."""
         for name in dict.fromkeys((split, "eval_osv")):

@@ -42,7 +42,11 @@ class Verdict:
 def _figures(run: Run, split: str) -> dict[str, dict[str, Difference]]:
     """Decoding to metric to difference, start against policy."""
     pairs = {decoding: run.pair(split, decoding) for decoding in DECODINGS}
-    return {decoding: compare(*pair) for decoding, pair in pairs.items() if pair is not None}
+    return {
+        decoding: compare(*pair, ids=run.unseen_ids(pair[1]))
+        for decoding, pair in pairs.items()
+        if pair is not None
+    }
 
 
 def judge(verdicts: list[str]) -> Word:
@@ -68,8 +72,15 @@ def _moved(d: Difference, decoding: str) -> str:
     )
 
 
-def _photos(run: Run) -> str:
+def _photos(run: Run, n: int) -> str:
     """The photos of the main split, after a number."""
+    whole = run.get("policy", run.main_split, "greedy") or run.get("policy", run.main_split, "sampled")
+    if whole is not None and n < len(whole.first):
+        return f"{_split_photos(run)} that chose no checkpoint"
+    return _split_photos(run)
+
+
+def _split_photos(run: Run) -> str:
     if run.main_split == "eval_quick":
         return "photos of the quick set"
     if run.main_split == "eval_photos":
@@ -79,7 +90,7 @@ def _photos(run: Run) -> str:
 
 
 def _sentence(run: Run, word: Word, scores: dict[str, Difference], n: int) -> str:
-    where = f"on {n:,} {_photos(run)}"
+    where = f"on {n:,} {_photos(run, n)}"
     moved = " and ".join(_moved(d, decoding) for decoding, d in scores.items())
     missing = [d for d in DECODINGS if d not in scores]
     unmeasured = f"; {missing[0]} answers were not measured" if missing else ""
