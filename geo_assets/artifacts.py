@@ -32,8 +32,12 @@ from geo_assets.errors import ArtifactError, is_disk_full
 logger = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
-# Logs and timings differ between two runs of the same recipe; they are kept but not part of the content.
-VOLATILE = ("log_history.jsonl", "timings.json", "tensorboard/*", "wandb/*", "*/log_history.jsonl")
+# Kept, but not part of the content: logs and timings differ between two runs of one recipe, and a card or a
+# count of what was left out describes how a set was made, not what is in it.
+VOLATILE = (
+    "log_history.jsonl", "timings.json", "tensorboard/*", "wandb/*",
+    "data_card.md", "dropped.json", "dropped/*",
+)  # fmt: skip
 
 
 def digest(value: Any) -> str:

@@ -150,6 +150,7 @@ def _write(job: Job, pool: Path, rows: Sequence[dict[str, Any]], predictions: Se
     frame = pl.DataFrame(chosen, infer_schema_length=None)
     schema.write_parquet(frame, job.out / "train_learnable.parquet")
     scoring.write_json(job.out / "filter_stats.json", selection.stats)
+    shutil.copyfile(pool / "dropped.json", job.out / "dropped.json")  # for the report
     job.metadata({"rows": len(chosen), "sampled_rows": len(rows), **selection.stats})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -63,6 +64,7 @@ def main(job: Job) -> None:
     scoring.write_json(job.out / "timings.json", seconds)
     if job.asset == "base_metrics":
         _thumbs(job.out / "thumbs", splits)
+        _dropped(job.out / "dropped", splits)
     else:
         _leaks(job, splits)
     job.metadata(_headline(summary))
@@ -197,6 +199,13 @@ def _thumbs(folder: Path, splits: Sequence[Split]) -> None:
                     photo.draft("RGB", (THUMB_WIDTH_PX, THUMB_WIDTH_PX))
                     photo.thumbnail((THUMB_WIDTH_PX, THUMB_WIDTH_PX))
                     photo.convert("RGB").save(target, quality=80)
+
+
+def _dropped(folder: Path, splits: Sequence[Split]) -> None:
+    """What each set left out and why, for the report."""
+    folder.mkdir(exist_ok=True)
+    for split in splits:
+        shutil.copyfile(split.folder / "dropped.json", folder / f"{split.name}.json")
 
 
 def _leaks(job: Job, splits: Sequence[Split]) -> None:
