@@ -10,7 +10,7 @@ import yaml
 from geo_assets.models.loading import PIXELS_PER_CELL
 from geo_assets.profile import BUILT_IN, load_profile
 
-PODS = ("pod", "pod-2b", "pod-8b", "pod-qwen35")
+PODS = ("pod", "pod-2b", "pod-8b", "pod-qwen35", "pod-unsloth")
 
 TRAINING = {
     "seed": 42, "learning_rate": 1e-5, "lr_scheduler": "constant_with_warmup", "warmup_steps": 20,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from geo_assets.backends.base import Backend, Completion, Request, Sampling
-from geo_assets.errors import ModelError
 from geo_assets.settings import Runtime, Task
 
 __all__ = ["Backend", "Completion", "Request", "Sampling", "make"]
@@ -25,4 +24,6 @@ def make(runtime: Runtime, task: Task, model_dir: Path, adapter_dir: Path | None
         from geo_assets.backends.vllm import VllmBackend
 
         return VllmBackend(runtime, task, model_dir, adapter_dir)
-    raise ModelError(f"backend {runtime.backend!r} is not available here; set runtime.backend: transformers")
+    from geo_assets.backends.unsloth import load_for_inference
+
+    return load_for_inference(runtime, task, model_dir, adapter_dir)

@@ -95,6 +95,8 @@ class TransformersBackend:
         model = load_model(model_dir, runtime)
         if adapter_dir is not None:
             model = attach_adapter(model, adapter_dir)
+            if model.dtype == torch.float32:  # nothing is lost, and a fifth of the time is won
+                model = model.merge_and_unload()
         return cls(model, load_processor(model_dir, task), task, runtime.eval_batch_size)
 
     def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:

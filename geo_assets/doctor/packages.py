@@ -23,6 +23,7 @@ FITS = (
     ("dagster-wandb", "", ("dagster", "wandb")),
     ("torchvision", "", ("torch",)),
 )
+LIMITED_BY_UNSLOTH = {"trl", "datasets", "torch", "torchvision", "accelerate"}
 # dagster-wandb declares no upper bound, and its import fails from this version of wandb on.
 WANDB_TOO_NEW = Requirement("wandb<0.30")
 
@@ -39,7 +40,12 @@ def installed(settings: Settings) -> Iterator[Finding]:
             )
         elif not requirement.specifier.contains(version, prereleases=True):
             what = f"{requirement.name} {version} is outside {requirement.specifier}"
-            faults.append(Finding("fail", what, f"pip install '{_bare(requirement)}'"))
+            if settings.runtime.backend == "unsloth" and requirement.name in LIMITED_BY_UNSLOTH:
+                faults.append(
+                    Finding("warn", what, "unsloth needs it so; expect surprises and keep to short runs")
+                )
+            else:
+                faults.append(Finding("fail", what, f"pip install '{_bare(requirement)}'"))
         else:
             found.append(f"{requirement.name} {version}")
     known = [text for text in found if text.split()[0] in ("torch", "transformers", "trl", "vllm", "dagster")]

@@ -137,11 +137,11 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
         callbacks += [WholeCheckpoints(job.out, train.keep_checkpoints, cycle), DiskWatch(job.out)]
     with _remedies():
         arguments = {
-            "model": load_model(folder, job.runtime, train.dtype, train.attention),
+            "model": load_policy(folder, settings),
             "processing_class": load_processor(folder, task),
             "args": grpo_config(job, settings, weights),
             "train_dataset": dataset(job.upstream["train_learnable"], settings),
-            "peft_config": lora,
+            "peft_config": None if settings.runtime.backend == "unsloth" else lora,
             "reward_funcs": functions,
             "callbacks": callbacks,
         }
@@ -157,6 +157,16 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
     refuse_visual_adapter(trainer.model, train.lora.targets)
     trainer.watch(job.out / SAMPLES, train.shuffle_rewards)
     return trainer, progress
+
+
+def load_policy(folder: Path, settings: Settings) -> Any:
+    """The model to train; unsloth brings the adapter with it."""
+    train, runtime = settings.train, settings.runtime
+    if runtime.backend == "unsloth":
+        from geo_assets.backends.unsloth import load_for_training
+
+        return load_for_training(runtime, train, folder)
+    return load_model(folder, runtime, train.dtype, train.attention)
 
 
 def grpo_config(job: Job, settings: Settings, reward_weights: list[float]) -> Any:
