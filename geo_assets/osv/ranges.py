@@ -102,8 +102,11 @@ class _Window(io.RawIOBase):
         return self.at
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        self.at = (0, self.at, self.size)[whence] + offset
-        return self.at
+        place = (0, self.at, self.size)[whence] + offset
+        if place < 0:
+            raise OSError("seek before the start")
+        self.at = place
+        return place
 
     def read(self, size: int = -1) -> bytes:
         first = self.at - self.start

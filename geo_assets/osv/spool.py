@@ -57,7 +57,7 @@ def raw_path(spool_dir: Path, member_id: str) -> Path:
     return spool_dir / f"{member_id}.raw"
 
 
-def bring(remote: RemoteZips, members: list[dict], spool_dir: Path, patience: Patience = PATIENT) -> None:
+def bring(remote: RemoteZips, members: list[dict], spool_dir: Path, patience: Patience | None = None) -> None:
     """Fetch the raw bytes of the members that are not in `spool_dir` yet.
 
     Raises:
@@ -69,6 +69,7 @@ def bring(remote: RemoteZips, members: list[dict], spool_dir: Path, patience: Pa
         return
     total = sum(member["stored_bytes"] for member in todo)
     check_space(spool_dir, 2 * total)
+    patience = patience or PATIENT
     hub = HubRepo(remote.repo, remote.commit, endpoint(), patience)
     progress = Progress(total, what=f"{len(todo):,} photos by byte ranges")
     limits = httpx.Limits(max_connections=CONNECTIONS)

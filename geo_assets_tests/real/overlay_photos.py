@@ -38,7 +38,9 @@ def real_photos(data: Path) -> list[tuple[str, Image.Image]]:
 def camera_text(rng: random.Random) -> str:
     """What a dash camera or phone app writes: date, position, speed, or several of them."""
     lat, lon = rng.uniform(-60, 70), rng.uniform(-180, 180)
-    date = rng.choice(["2019/05/04 11:52:07", "04-05-2019 11:52:07", "2021-11-30 08:14", "05/04/2019 11:52 AM"])
+    date = rng.choice(
+        ["2019/05/04 11:52:07", "04-05-2019 11:52:07", "2021-11-30 08:14", "05/04/2019 11:52 AM"]
+    )
     place = rng.choice([
         f"N {abs(lat):.5f} E {abs(lon):.5f}", f"{lat:.6f}, {lon:.6f}", f"Lat: {lat:.5f} Lon: {lon:.5f}",
         f"N:{abs(lat):.4f} W:{abs(lon):.4f}",
@@ -67,13 +69,17 @@ def burn_in(image: Image.Image, rng: random.Random) -> tuple[Image.Image, int]:
     margin = rng.uniform(0.004, 0.03) * big.height
     top = big.height - margin - step * len(lines)
     if style == "box":
-        pen.rectangle([0, top - font.size * 0.3, big.width, big.height], fill=(235,) * 3 if dark else (10,) * 3)
+        pen.rectangle(
+            [0, top - font.size * 0.3, big.width, big.height], fill=(235,) * 3 if dark else (10,) * 3
+        )
     for number, line in enumerate(lines):
         width = pen.textlength(line, font=font)
         x = rng.choice([0.01 * big.width, (big.width - width) / 2, 0.99 * big.width - width])
         at = (x, top + number * step)
         if style == "shadow":
-            pen.text((at[0] + 2 * scale / 2, at[1] + scale), line, font=font, fill=(255,) * 3 if dark else (0,) * 3)
+            pen.text(
+                (at[0] + 2 * scale / 2, at[1] + scale), line, font=font, fill=(255,) * 3 if dark else (0,) * 3
+            )
         stroke = round(rng.uniform(0.5, 1.2) * scale) if style == "outline" else 0
         pen.text(at, line, font=font, fill=colour, stroke_width=stroke,
                  stroke_fill=(255,) * 3 if dark else (0,) * 3)  # fmt: skip
