@@ -172,6 +172,8 @@ def import_vllm(runtime: Runtime) -> Any:
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    # The runner that a CPU has too, so that what is tested without a GPU is what runs on one.
+    os.environ.setdefault("VLLM_USE_V2_MODEL_RUNNER", "0")
     if device_of(runtime) == "cpu":
         os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", GIB_OF_CPU_CACHE)

@@ -89,7 +89,7 @@ class RolloutEngine(trl_generation.VLLMGeneration):
         options = backend.engine_options(
             runtime, self.settings.task, self.model_dir, runtime.vllm_memory_share
         )
-        options["dtype"] = train.dtype
+        options |= {"dtype": train.dtype, "seed": train.seed}
         options.pop("max_num_seqs")  # TRL knows how many completions a rollout has
         if train.rollout_sync == "adapter":
             options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": backend.room_for(train.lora.r)}

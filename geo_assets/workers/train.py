@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from geo_assets.backends.vllm import import_vllm
 from geo_assets.errors import TrainingError
 from geo_assets.models.loading import (
     Photos,
@@ -146,6 +147,7 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
             "callbacks": callbacks,
         }
         if uses_vllm(settings):
+            import_vllm(job.runtime)
             from geo_assets.workers import rollout_trainer
 
             trainer: Any = rollout_trainer.build(settings, folder, strict=smoke, **arguments)
