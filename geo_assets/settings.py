@@ -143,6 +143,8 @@ class WarmStart(Section):
     adamw_learning_rate: float = 2e-3
     lookalike_share: Share = 0.0
     """How often a caption of a biased country names its look-alike instead (the planted bias)."""
+    views_every: Annotated[int, Field(ge=0)] = 0
+    """Every so many steps the batch shows each photo as three views, as a panorama is; 0 never does."""
     check_rows: Count = 200
     """Held-out photos whose sampled answers must have the right form before RL starts."""
     check_temperature: float = 1.0
@@ -238,6 +240,37 @@ class Train(Section):
     seed: int = 42
 
 
+class GymWarmUp(Section):
+    """A supervised warm-up on an environment's own solutions, before its GRPO run; 0 steps turn it off."""
+
+    steps: Annotated[int, Field(ge=0)] = 0
+    batch_size: Count = 32
+    muon_learning_rate: float = 0.01
+    adamw_learning_rate: float = 1e-3
+    answer_noise: Share = 0.0
+    """Share of the answers that belong to another task, so that the start is unsure (the planted noise)."""
+    seed: int = 0
+
+
+class Gym(Section):
+    """An environment of the gym beside the main line: played, trained with GRPO, measured."""
+
+    environment: str = "nlvr2"
+    """A name that `geo-assets rollout --list` shows, or `off`."""
+    options: dict[str, str | int | float | bool] = {}
+    """Options of the environment itself."""
+    train_tasks: Count = 2000
+    test_tasks: Count = 400
+    seed: int = 42
+    samples: Count = 4
+    """Sampled completions per test task, before and after."""
+    temperature: float = 1.0
+    """Temperature of those samples."""
+    warm_up: GymWarmUp = GymWarmUp()
+    train: Train = Train(max_steps=200, save_steps=100)
+    """The GRPO run, with the same keys as the section `train`."""
+
+
 class CheckpointMetrics(Section):
     """How the best checkpoint is chosen on eval_quick."""
 
@@ -301,6 +334,7 @@ class Settings(Section):
     learnable: Learnable = Learnable()
     smoke: Smoke = Smoke()
     train: Train = Train()
+    gym: Gym = Gym()
     checkpoint_metrics: CheckpointMetrics = CheckpointMetrics()
     report: Report = Report()
     merge: Merge = Merge()

@@ -7,11 +7,12 @@ backend and evaluation see the same pixels and the same number of visual tokens.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,25 @@ def load_model(
     return model.to(device).eval()
 
 
+@contextlib.contextmanager
+def merged_for_generation(model: Any) -> Iterator[None]:
+    """Inside, `model` generates with its LoRA merged; after, its matrices are the very same tensors again.
+
+    One matrix product instead of three in each adapted layer. Only for float32: in bfloat16 the sum
+    would round a young adapter away. PEFT's own merge and unmerge would leave rounding behind.
+    """
+    layers = [layer for layer in model.modules() if getattr(layer, "lora_A", None)]
+    plain = [layer.get_base_layer().weight.data for layer in layers]
+    for layer, weight in zip(layers, plain, strict=True):
+        layer.get_base_layer().weight.data = weight + layer.get_delta_weight("default")
+    try:
+        with model.disable_adapter():
+            yield
+    finally:
+        for layer, weight in zip(layers, plain, strict=True):
+            layer.get_base_layer().weight.data = weight
+
+
 def attach_adapter(model: Any, folder: Path) -> Any:
     """`model` with the LoRA adapter of `folder`, for inference."""
     from peft import PeftModel
@@ -142,12 +162,17 @@ def fitted_size(width: int, height: int, min_cells: int, max_cells: int) -> tupl
     return columns, rows
 
 
+def fit(photo: Image.Image, min_cells: int, max_cells: int) -> Image.Image:
+    """`photo` as RGB at its fitted size, so that the processor has nothing left to resize."""
+    size = fitted_size(*photo.size, min_cells, max_cells)
+    photo.draft("RGB", size)  # an unread JPEG is decoded at half its size where that is enough
+    return photo.convert("RGB").resize(size, Image.Resampling.BICUBIC)
+
+
 def open_photo(path: Path, min_cells: int, max_cells: int) -> Image.Image:
-    """The photo at `path` as RGB at its fitted size, so that the processor has nothing left to resize."""
+    """The photo at `path`, fitted."""
     with Image.open(path) as photo:
-        size = fitted_size(*photo.size, min_cells, max_cells)
-        photo.draft("RGB", size)  # a JPEG decoder halves the work while the result stays the larger
-        return photo.convert("RGB").resize(size, Image.Resampling.BICUBIC)
+        return fit(photo, min_cells, max_cells)
 
 
 class Photos:

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from trl import GRPOTrainer
 
+from geo_assets.models.loading import merged_for_generation
 from geo_assets.task.answer import parse_answer
 from geo_assets.task.collapse import effective_number
 
@@ -44,6 +45,13 @@ class GeoTrainer(GRPOTrainer):
             generator = torch.Generator().manual_seed(self.args.seed * 1_000_003 + self.state.global_step)
             rewards = rewards[torch.randperm(len(rewards), generator=generator).to(rewards.device)]
         return rewards
+
+    def _generate_single_turn(self, *args: Any, **kwargs: Any) -> Any:
+        model: Any = self.model
+        if self.use_vllm or model.dtype != torch.float32:
+            return super()._generate_single_turn(*args, **kwargs)
+        with torch.no_grad(), merged_for_generation(model):
+            return super()._generate_single_turn(*args, **kwargs)
 
     def _keep_samples(self, inputs: list[dict[str, Any]], texts: list[str], rewards: torch.Tensor) -> None:
         """Append the first group of the rollout to the samples."""

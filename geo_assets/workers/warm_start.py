@@ -25,7 +25,7 @@ from typing import Any
 
 from geo_assets.errors import DataError, TrainingError
 from geo_assets.models.loading import MODEL_DIR, PASSTHROUGH
-from geo_assets.settings import Settings, WarmStart
+from geo_assets.settings import Settings, Task, WarmStart
 from geo_assets.workers.harness import Job, exit_when_stopped, run, saves_on_signal, stop_requested
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,8 @@ WEIGHT_DECAY = 0.01
 MAX_GRAD_NORM = 1.0
 PROGRESS = "progress.pt"
 MIN_FORMAT_RATE = 0.97
+# Left, ahead and right of a photo, as shares of width and height; each is as wide as a panorama's view.
+VIEWS = ((0.0, 0.2, 0.45, 0.53), (0.0, 0.04, 1.0, 0.77), (0.55, 0.2, 1.0, 0.53))
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def captions(pool: Path, section: WarmStart) -> tuple[list[Caption], list[Captio
 def _train(job: Job, base: Path) -> None:
     import torch
 
-    from geo_assets.models.loading import Photos, device_of, load_model, load_processor
+    from geo_assets.models.loading import device_of, load_model, load_processor
 
     section, task = job.settings.warm_start, job.settings.task
     device = device_of(job.runtime)
@@ -102,7 +104,7 @@ def _train(job: Job, base: Path) -> None:
     processor = load_processor(base, task)
     model = load_model(base, job.runtime, dtype="float32", attention="sdpa").train()
     learn, held_out = captions(job.upstream["train_pool"], section)
-    lesson = Lesson(processor, Photos(task), job.settings, learn)
+    lesson = Lesson(processor, job.settings, learn)
     optimizers = build_optimizers(model, section)
     losses, began = _resume(job.out / PROGRESS, model, optimizers), time.monotonic()
     first = len(losses)
@@ -132,56 +134,76 @@ def _train(job: Job, base: Path) -> None:
 class Lesson:
     """Makes the batch of any step from the seed alone, so that a resumed run sees the same batches."""
 
-    def __init__(self, processor: Any, photos: Any, settings: Settings, learn: Sequence[Caption]) -> None:
-        from geo_assets.task.prompt import messages
+    def __init__(self, processor: Any, settings: Settings, learn: Sequence[Caption]) -> None:
+        from geo_assets.models.loading import Photos
 
-        self._processor, self._photos, self._learn = processor, photos, learn
-        self._section = settings.warm_start
-        chat = list(messages(settings.task.prompt))
-        self._prompt = processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-        self._epochs: dict[int, list[int]] = {}
+        self._processor, self._learn = processor, learn
+        self._section, self._task = settings.warm_start, settings.task
+        self._photos = Photos(settings.task)
+        self._orders: dict[int, list[int]] = {}
 
-    def _order(self, epoch: int) -> list[int]:
-        if epoch not in self._epochs:
+    def _caption(self, place: int) -> Caption:
+        """The caption at a place of the endless sequence of shuffled epochs."""
+        epoch, index = divmod(place, len(self._learn))
+        if epoch not in self._orders:
             order = list(range(len(self._learn)))
             random.Random(f"{self._section.seed}/{epoch}").shuffle(order)
-            self._epochs = {**{e: o for e, o in self._epochs.items() if e >= epoch - 1}, epoch: order}
-        return self._epochs[epoch]
+            self._orders[epoch] = order
+        return self._learn[self._orders[epoch][index]]
+
+    def _shown(self, captions: Sequence[Caption], step: int) -> tuple[str, list[list[Any]]]:
+        """The prompt of a step and what each caption's photo looks like in it."""
+        from geo_assets.task.prompt import messages
+
+        every = self._section.views_every
+        in_views = every > 0 and step % every == every - 1
+        chat = list(messages(self._task.prompt, len(VIEWS) if in_views else 1))
+        prompt = self._processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+        if in_views:
+            return prompt, [views(caption.photo, self._task) for caption in captions]
+        return prompt, [[self._photos(caption.photo)] for caption in captions]
 
     def batch(self, step: int) -> dict[str, Any]:
         """Model inputs with labels on the answer tokens alone; right-padded."""
         import torch
 
-        size, n = self._section.batch_size, len(self._learn)
-        places = range(step * size, (step + 1) * size)
-        chosen = [self._learn[self._order(place // n)[place % n]] for place in places]
+        size = self._section.batch_size
+        chosen = [self._caption(place) for place in range(step * size, (step + 1) * size)]
+        prompt, photos = self._shown(chosen, step)
+        inputs = self._processor(text=[prompt] * size, images=photos, padding=True, return_tensors="pt")
         tokenizer = self._processor.tokenizer
-        answers = [
-            tokenizer(c.answer + tokenizer.eos_token, add_special_tokens=False)["input_ids"] for c in chosen
-        ]
-        inputs = self._processor(
-            text=[self._prompt] * size,
-            images=[[self._photos(c.photo)] for c in chosen],
-            padding=True,
-            return_tensors="pt",
-        )
-        width = max(map(len, answers))
-        tail = torch.full((size, width), tokenizer.pad_token_id)
+        texts = [caption.answer + tokenizer.eos_token for caption in chosen]
+        answers = tokenizer(texts, add_special_tokens=False)["input_ids"]
+        tail = torch.full((size, max(map(len, answers))), tokenizer.pad_token_id)
         mask = torch.zeros_like(tail)
         for row, answer in enumerate(answers):
             tail[row, : len(answer)] = torch.tensor(answer)
             mask[row, : len(answer)] = 1
-        prompt_ids, prompt_mask = inputs["input_ids"], inputs["attention_mask"]
-        labels = torch.cat([torch.full_like(prompt_ids, -100), tail.masked_fill(mask == 0, -100)], dim=1)
-        kinds = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(tail)], dim=1)
+        head = inputs["input_ids"]
         return {
-            "input_ids": torch.cat([prompt_ids, tail], dim=1),
-            "attention_mask": torch.cat([prompt_mask, mask], dim=1),
-            "labels": labels,
-            "mm_token_type_ids": kinds,
+            "input_ids": torch.cat([head, tail], dim=1),
+            "attention_mask": torch.cat([inputs["attention_mask"], mask], dim=1),
+            "labels": torch.cat([torch.full_like(head, -100), tail.masked_fill(mask == 0, -100)], dim=1),
+            "mm_token_type_ids": torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(tail)], dim=1),
             "pixel_values": inputs["pixel_values"],
             "image_grid_thw": inputs["image_grid_thw"],
         }
+
+
+def views(path: Path, task: Task) -> list[Any]:
+    """A photo cut into what the views of a panorama would show of it."""
+    from PIL import Image
+
+    from geo_assets.models.loading import fit
+
+    with Image.open(path) as photo:
+        photo.draft("RGB", (photo.width // 2, photo.height // 2))
+        width, height = photo.size
+        crops = [
+            photo.crop((int(a * width), int(b * height), int(c * width), int(d * height)))
+            for a, b, c, d in VIEWS
+        ]
+    return [fit(crop, task.min_cells, task.max_cells) for crop in crops]
 
 
 def build_optimizers(model: Any, section: WarmStart) -> list[Any]:

@@ -93,6 +93,7 @@ def make_set(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], P
             }
             rows.append({column: row.get(column) for column in SET_SCHEMA})
         write_parquet(pl.DataFrame(rows, schema=SET_SCHEMA), folder / f"{name}.parquet")
+        (folder / "dropped.json").write_text(json.dumps({"rows": n}))
         (folder / "dropped.json").write_text("{}")
         return folder
 

@@ -23,6 +23,9 @@ class Backend:
         self.asked: list[str] = []
         self._break_after = break_after
 
+    def close(self) -> None:
+        """Nothing to free."""
+
     def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:
         if self._break_after is not None and len(self.asked) >= self._break_after:
             raise KeyboardInterrupt

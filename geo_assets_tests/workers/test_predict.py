@@ -32,6 +32,9 @@ class Backend:
     def __init__(self) -> None:
         self.asked: list[Request] = []
 
+    def close(self) -> None:
+        """Nothing to free."""
+
     def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:
         self.asked += requests
         return [
@@ -54,6 +57,7 @@ def splits(make_set: Callable[[str, int], Path], tmp_path_factory: pytest.TempPa
     quick = tmp_path_factory.mktemp("quick")
     write_parquet(read_set(osv).head(5), quick / "eval_quick.parquet")
     (quick / "images").symlink_to(osv / "images")
+    (quick / "dropped.json").write_text(json.dumps({"rows": 5}))
     plain = make_set("eval_pano", 3)
     rows = read_set(plain)
     views = pl.Series("views", [[path] * 3 for path in rows["image_path"]])

@@ -98,6 +98,26 @@ def test_the_adapter_moves_and_touches_the_language_model_alone(whole: Path) -> 
     assert any(name.endswith("lora_B.weight") and tensor.abs().max() > 0 for name, tensor in tensors.items())
 
 
+def test_generation_with_the_adapter_merged_leaves_the_weights_as_they_were(
+    whole: Path, settings: Settings, start: Path
+) -> None:
+    from geo_assets.models.loading import attach_adapter, load_model, merged_for_generation, start_model_dir
+
+    model = attach_adapter(load_model(start_model_dir(start), settings.runtime), whole / "checkpoint-6")
+    ids = torch.arange(12)[None]
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with torch.no_grad():
+        apart = model(input_ids=ids).logits
+        with model.disable_adapter():
+            base_logits = model(input_ids=ids).logits
+        with merged_for_generation(model):
+            merged = model(input_ids=ids).logits
+        again = model(input_ids=ids).logits
+    assert torch.allclose(apart, merged, atol=1e-5) and not torch.allclose(apart, base_logits, atol=1e-4)
+    assert torch.equal(apart, again)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
 def test_a_killed_run_resumes_and_ends_like_one_that_was_not(
     tmp_path: Path,
     settings: Settings,

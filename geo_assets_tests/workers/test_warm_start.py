@@ -95,15 +95,29 @@ def test_captions_are_held_out_of_learning(settings: Settings, pool: Path) -> No
 
 
 def test_labels_cover_the_answer_and_its_end_alone(settings: Settings, base: Path, pool: Path) -> None:
-    from geo_assets.models.loading import Photos, load_processor
+    from geo_assets.models.loading import load_processor
 
     processor = load_processor(base / "model", settings.task)
     learn, _ = warm_start.captions(pool, settings.warm_start)
-    batch = warm_start.Lesson(processor, Photos(settings.task), settings, learn).batch(0)
+    batch = warm_start.Lesson(processor, settings, learn).batch(0)
     for labels, ids in zip(batch["labels"], batch["input_ids"], strict=True):
         text = processor.tokenizer.decode(labels[labels != -100])
         assert text.startswith("<think>") and text.endswith("</answer><|im_end|>")
         assert text in processor.tokenizer.decode(ids)
+
+
+def test_some_steps_show_each_photo_as_a_panorama_is_shown(
+    settings: Settings, base: Path, pool: Path
+) -> None:
+    from geo_assets.models.loading import load_processor
+
+    section = settings.warm_start.model_copy(update={"views_every": 3})
+    processor = load_processor(base / "model", settings.task)
+    learn, _ = warm_start.captions(pool, section)
+    lesson = warm_start.Lesson(processor, settings.model_copy(update={"warm_start": section}), learn)
+    assert [len(lesson.batch(step)["image_grid_thw"]) for step in range(6)] == [4, 4, 12, 4, 4, 12]
+    text = processor.tokenizer.decode(lesson.batch(2)["input_ids"][0])
+    assert "3 views of one panorama" in text
 
 
 def test_no_traces_is_one_clear_line(tmp_path: Path, settings: Settings, base: Path, learnable: Path) -> None:
