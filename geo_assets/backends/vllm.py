@@ -35,6 +35,7 @@ SUPPRESSED = -100.0
 CHUNKS_IN_FLIGHT = 4
 PROMPTS_COMPARED = 8
 GIB_OF_CPU_CACHE = "1"
+TOKENS_OF_A_CPU_BATCH = 8192
 
 
 class VllmBackend:
@@ -190,7 +191,7 @@ def import_vllm(runtime: Runtime) -> Any:
 def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: float) -> dict[str, Any]:
     """What an engine is told beside its model: dtype as saved, photo sizes, lengths, caps on photos."""
     cpu = device_of(runtime) == "cpu"
-    return {
+    options: dict[str, Any] = {
         "dtype": saved_dtype(model_dir),
         "max_model_len": runtime.vllm_max_model_length,
         "max_num_seqs": runtime.eval_batch_size,
@@ -199,6 +200,11 @@ def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: 
         "enforce_eager": cpu,
         "seed": 0,
     }
+    if cpu:
+        # A seeded request whose prompt is read in two parts fails on a CPU: its generator cannot step back.
+        whole = max(runtime.vllm_max_model_length, TOKENS_OF_A_CPU_BATCH)
+        options |= {"enable_chunked_prefill": False, "max_num_batched_tokens": whole}
+    return options
 
 
 def pixel_budget(task: Task) -> dict[str, int]:
