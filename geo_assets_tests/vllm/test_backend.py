@@ -103,13 +103,6 @@ def test_samples_depend_on_the_row_alone(demo: Demo, vllm_backend) -> None:
     assert len({completion.text for row in answers for completion in row}) > 8
 
 
-def test_more_prompts_than_the_engine_reads_at_once(demo: Demo, vllm_backend) -> None:
-    """Seeded requests beyond one batch of tokens: a prompt that is read in two parts fails on a CPU."""
-    rows = requests_of(demo, 60, Sampling(1.0, 1.0, 4, 4, seed=1), photos=3)
-    answers = vllm_backend.generate([*rows, *rows])
-    assert answers[:60] == answers[60:]
-
-
 def test_a_limit_ends_an_answer(demo: Demo, vllm_backend) -> None:
     requests = requests_of(demo, 4, Sampling(max_tokens=3))
     answers = [row[0] for row in vllm_backend.generate(requests)]
