@@ -8,6 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from geo_assets.backends.vllm import SUPPRESSED
 from geo_assets.settings import Settings
 from geo_assets.workers.grpo_trainer import GeoTrainer
 from geo_assets.workers.rollout_audit import RolloutAudit
@@ -40,7 +43,22 @@ def build(settings: Settings, model_dir: Path, strict: bool, **arguments: Any) -
     """
     with rollout_engine(settings, model_dir):
         trainer = RolloutTrainer(**arguments)
+    suppress_placeholder(trainer.model, trainer.processing_class)
     strict_rollouts = settings.train.max_steps if strict else STRICT_ROLLOUTS
     trainer.rollout_audit = RolloutAudit(strict_rollouts, settings.smoke.max_mean_logprob_gap)
     trainer.rollout_audit.before_training(trainer)
     return trainer
+
+
+def suppress_placeholder(model: Any, processor: Any) -> None:
+    """Lower the logit of the image placeholder as the engine does, so that both mean the same distribution.
+
+    A trained model gives it no probability anyway; a random one gives it as much as any other token.
+    """
+    token = processor.image_token_id
+
+    def lower(module: Any, inputs: Any, logits: torch.Tensor) -> torch.Tensor:
+        logits[..., token] += SUPPRESSED
+        return logits
+
+    model.get_base_model().get_output_embeddings().register_forward_hook(lower)

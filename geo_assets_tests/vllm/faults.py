@@ -165,19 +165,32 @@ def _reproduction(job: Job) -> dict[str, Any]:
     """Largest difference of logits between the live policy and base + adapter as loaded from disk."""
     import torch
 
-    from geo_assets.models.loading import attach_adapter, load_model, start_model_dir
+    from geo_assets.models.loading import attach_adapter, start_model_dir
 
     trainer = TRAINER[-1]
     saved = job.out / "saved_adapter"
     trainer.model.save_pretrained(saved)
     start = start_model_dir(job.upstream["warm_start"])
-    loaded = attach_adapter(load_model(start, job.runtime, job.settings.train.dtype, "sdpa"), saved)
+    loaded = attach_adapter(_base(job, start), saved)
     ids = torch.arange(5, 45)[None]
     with torch.inference_mode():
-        live = trainer.model.eval()(input_ids=ids).logits
-        again = loaded(input_ids=ids).logits
-        base = load_model(start, job.runtime, job.settings.train.dtype, "sdpa")(input_ids=ids).logits
+        live, again, base = (
+            _logits(model, ids) for model in (trainer.model.eval(), loaded, _base(job, start))
+        )
     return {"reproduced": float((live - again).abs().max()), "moved": float((live - base).abs().max())}
+
+
+def _base(job: Job, start: Path) -> Any:
+    from geo_assets.models.loading import load_model
+
+    return load_model(start, job.runtime, job.settings.train.dtype, "sdpa")
+
+
+def _logits(model: Any, ids: Any) -> Any:
+    """Logits of everything but the image placeholder, which training suppresses."""
+    logits = model(input_ids=ids).logits
+    logits[..., TRAINER[-1].processing_class.image_token_id] = 0.0
+    return logits
 
 
 def main() -> None:
