@@ -92,6 +92,7 @@ ONE_KEY_OF_EACH_SECTION: list[tuple[str, str, Any, set[str]]] = [
     ("learnable", "completions", 9, {"train_learnable"}),
     ("smoke", "steps", 9, {"smoke_test"}),
     ("train", "max_steps", 9, {"lora_checkpoints", "report"}),
+    ("gym", "samples", 9, set()),
     ("checkpoint_metrics", "decoding", "sampled", {"checkpoint_metrics", "report"}),
     ("report", "examples", 9, {"report"}),
     ("merge", "verify_rows", 9, {"merged_model"}),

@@ -18,13 +18,14 @@ FinishReason = Literal["stop", "length"]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How one request is answered. `temperature` 0 is greedy and allows one sample."""
+    """How one request is answered. `temperature` 0 is greedy and allows one sample; `top_k` 0 keeps all tokens."""
 
     temperature: float = 0.0
     top_p: float = 1.0
     samples: int = 1
     max_tokens: int = 512
     seed: int = 0
+    top_k: int = 0
 
 
 GREEDY = Sampling()

@@ -17,7 +17,13 @@ from typing import Any
 
 import torch
 from PIL.Image import Image
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from geo_assets.backends.base import Completion, Request, Sampling
 from geo_assets.models.loading import Photos, attach_adapter, load_model, load_processor
@@ -177,6 +183,8 @@ def _processors(sampling: Sampling, seeds: Sequence[int]) -> LogitsProcessorList
     processors = LogitsProcessorList()
     if sampling.temperature > 0:
         processors.append(Temperature(sampling.temperature))
+        if sampling.top_k > 0:
+            processors.append(TopKLogitsWarper(sampling.top_k))
         if sampling.top_p < 1:
             processors.append(TopPLogitsWarper(sampling.top_p))
         processors.append(RowNoise(seeds, sampling.temperature))

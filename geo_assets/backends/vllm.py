@@ -124,6 +124,7 @@ class VllmBackend:
             n=sampling.samples,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
+            top_k=sampling.top_k,
             max_tokens=sampling.max_tokens,
             seed=seed_of(request.key, sampling) if sampling.temperature > 0 else None,
             stop_token_ids=self._stop,

@@ -1,6 +1,6 @@
 """The drawn miniature of NLVR2: pairs of pictures with coloured shapes, and statements about them.
 
-Pictures are 96 × 96 px. Statements come in turn, first a true one, then a false one of the same kind, so that
+Pictures are 64 × 64 px. Statements come in turn, first a true one, then a false one of the same kind, so that
 no word of a statement tells whether it holds. Train and test pairs come from different generators.
 """
 
@@ -14,11 +14,11 @@ from PIL import Image
 
 from geo_assets.world.pen import Pen
 
-SIDE_PX = 96
+SIDE_PX = 64
 COLOURS = {"red": (205, 40, 45), "blue": (45, 80, 200), "yellow": (235, 195, 40), "green": (40, 140, 70)}
 SHAPES = ("circle", "square", "triangle")
 MOST = 3
-PLACES = ((26, 28), (70, 30), (30, 70), (68, 68))
+PLACES = ((18, 19), (46, 20), (20, 46), (45, 45))
 
 Drawn = tuple[str, bool, Callable[[], tuple[Image.Image, ...]]]
 
@@ -39,8 +39,8 @@ class Figure:
         shade = rng.randint(225, 250)
         pen.box(0, 0, SIDE_PX, SIDE_PX, (shade, shade, shade))
         for x, y in rng.sample(PLACES, self.count):
-            at = (x + rng.uniform(-5, 5), y + rng.uniform(-5, 5))
-            _draw_shape(pen, self.shape, *at, rng.uniform(14, 18), COLOURS[self.colour])
+            at = (x + rng.uniform(-3, 3), y + rng.uniform(-3, 3))
+            _draw_shape(pen, self.shape, *at, rng.uniform(9, 12), COLOURS[self.colour])
         return pen.picture()
 
 
