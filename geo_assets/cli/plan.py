@@ -85,10 +85,14 @@ def lora_lines(settings: Settings, model_folder: str | None = None) -> list[str]
     visual = sum("visual" in name for name in names)
     by_kind = ", ".join(f"{kind} x {n}" for kind, n in kinds.items())
     return [
-        f"LoRA: r {lora.r}, alpha {lora.alpha}, {len(names)} modules, {size / 1e6:.1f} million parameters, "
+        f"LoRA: r {lora.r}, alpha {lora.alpha}, {len(names)} modules, {_count(size)} parameters, "
         f"{visual} in the vision tower",
         f"  {by_kind} (first {names[0]})",
     ]
+
+
+def _count(n: int) -> str:
+    return f"{n / 1e6:.1f} million" if n >= 1_000_000 else f"{n:,}"
 
 
 def _print_assets(resolver: Resolver) -> None:

@@ -12,11 +12,12 @@ import torch
 
 from geo_assets.workers.adapter_sync import ADAPTER, merged_weight
 
-PART = {"q_proj": 0, "k_proj": 1, "v_proj": 2, "gate_proj": 0, "up_proj": 1}
+PART = {"q_proj": 0, "k_proj": 1, "v_proj": 2, "gate_proj": 0, "up_proj": 1, "in_proj_qkv": 0, "in_proj_z": 1}
 """Place of a layer inside its fused layer."""
 FUSED = {
     "q_proj": "qkv_proj", "k_proj": "qkv_proj", "v_proj": "qkv_proj",
     "gate_proj": "gate_up_proj", "up_proj": "gate_up_proj",
+    "in_proj_qkv": "in_proj_qkvz", "in_proj_z": "in_proj_qkvz",
 }  # fmt: skip
 CHUNK = 1 << 24
 
@@ -58,7 +59,7 @@ def _gap(modules: dict[str, Any], name: str, layer: Any) -> float:
     head, _, leaf = engine_name(name).rpartition(".")
     module = modules.get(f"{head}.{FUSED.get(leaf, leaf)}") or modules[f"{head}.{leaf}"]
     base = layer.get_base_layer().weight.data
-    weight = _weight(modules, head, leaf, module)
+    weight = _part(getattr(module, "base_layer", module).weight.data, leaf, base.shape[0])
     if not hasattr(module, "lora_a_stacked"):
         return _distance(weight, merged_weight(layer, weight.dtype))
     part = PART.get(leaf, 0)
@@ -82,23 +83,13 @@ def engine_name(name: str) -> str:
     return name.replace("model.visual.", "visual.").replace("model.language_model.", "language_model.model.")
 
 
-def _weight(modules: dict[str, Any], head: str, leaf: str, module: Any) -> torch.Tensor:
-    """The weight of one layer, cut out of its fused layer."""
-    weight = getattr(module, "base_layer", module).weight.data
-    if leaf in ("gate_proj", "up_proj"):
-        half = weight.shape[0] // 2
-        return weight[:half] if leaf == "gate_proj" else weight[half:]
-    if FUSED.get(leaf) != "qkv_proj":
+def _part(weight: torch.Tensor, leaf: str, rows: int) -> torch.Tensor:
+    """The `rows` rows of a fused weight that belong to one layer; k and v are equally tall."""
+    if leaf not in PART:
         return weight
-    output = modules[f"{head}.o_proj"]
-    queries = getattr(output, "base_layer", output).weight.shape[1]
-    keys = (weight.shape[0] - queries) // 2
-    first, last = {
-        "q_proj": (0, queries),
-        "k_proj": (queries, queries + keys),
-        "v_proj": (queries + keys, None),
-    }[leaf]
-    return weight[first:last]
+    if PART[leaf] == 0:
+        return weight[:rows]
+    return weight[-2 * rows : -rows] if leaf == "k_proj" else weight[-rows:]
 
 
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
