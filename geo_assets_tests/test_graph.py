@@ -33,7 +33,8 @@ MADE_FROM = {
     "checkpoint_metrics": {"lora_checkpoints", "eval_quick", "train_learnable"},
     "rl_metrics": {"checkpoint_metrics", "lora_checkpoints", *SPLITS, "train_learnable"},
     "report": {
-        "base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable", "smoke_test",
+        "base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable",
+        "smoke_test",
     },
     "merged_model": {"lora_checkpoints", "checkpoint_metrics", "base_model", "train_learnable"},
 }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def table(rows: list[Mapping[str, Any]]) -> Page:
+def table(rows: Sequence[Mapping[str, Any]]) -> Page:
     """The first rows of a table."""
     records = [
         TableRecord({key: _cell(item) for key, item in row.items()}) for row in rows[:MAX_ROWS]

@@ -1,6 +1,6 @@
 """Convert the `world-atlas` TopoJSON of Natural Earth 1:110m to the outlines that the maps draw.
 
-Usage: `python from_world_atlas.py package/countries-110m.json`. Writes `countries-110m.json` beside
+Usage: `python tools/map_outlines.py package/countries-110m.json`. Writes `countries-110m.json` beside
 this file. Left out: Antarctica, which no street photo of the data sets shows.
 """
 
@@ -103,4 +103,5 @@ def convert(topology: dict) -> dict:
 if __name__ == "__main__":
     converted = convert(json.loads(Path(sys.argv[1]).read_text()))
     text = json.dumps(converted, separators=(",", ":"))
-    Path(__file__).with_name("countries-110m.json").write_text(text + "\n")
+    target = Path(__file__).parents[1] / "geo_assets" / "data" / "maps" / "countries-110m.json"
+    target.write_text(text + "\n")
