@@ -1,7 +1,7 @@
 """Convert the `world-atlas` TopoJSON of Natural Earth 1:110m to the outlines that the maps draw.
 
-Usage: `python tools/map_outlines.py package/countries-110m.json`. Writes `countries-110m.json` beside
-this file. Left out: Antarctica, which no street photo of the data sets shows.
+Usage: `python tools/map_outlines.py package/countries-110m.json`. Writes `countries-110m.json` to
+`geo_assets/data/maps`. Left out: Antarctica, which no street photo of the data sets shows.
 """
 
 from __future__ import annotations
