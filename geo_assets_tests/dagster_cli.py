@@ -44,6 +44,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
 
     def materialize(self, select: str, **overrides: str) -> Finished:

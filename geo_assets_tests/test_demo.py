@@ -19,6 +19,7 @@ import pytest
 from geo_assets.graph import GRAPH
 from geo_assets.task.intervals import paired
 from geo_assets.task.predictions import Prediction
+from geo_assets.workers.checkpoint_files import MARKER
 from geo_assets_tests.dagster_cli import Finished, Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.graph, pytest.mark.timeout(3600)]
@@ -114,6 +115,11 @@ def test_a_killed_training_run_ends_like_one_that_never_was(
     run = other.start("lora_checkpoints", **SHORT)
     _kill_worker_after(other, "checkpoint-2")
     run.communicate()
+    run = other.start("lora_checkpoints", **SHORT)
+    _wait_for(other, "checkpoint-4")
+    os.killpg(run.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
+    run.communicate()
+    assert _workers(other) == []
     resumed = other.materialize("lora_checkpoints", **SHORT)
     assert resumed.code == 0, resumed.output[-8000:]
     again = other.latest("lora_checkpoints")
@@ -130,21 +136,35 @@ def losses(folder: Path) -> list[float]:
 def _kill_worker_after(project: Project, checkpoint: str) -> None:
     """SIGKILL the training worker, twice (it is tried again once), when `checkpoint` is whole."""
     killed: set[int] = set()
+    _wait_for(project, checkpoint)
     end = time.monotonic() + 600
     while len(killed) < 2:
         assert time.monotonic() < end, "no worker to kill"
-        time.sleep(0.05)
-        if not list(project.artifacts.glob(f"lora_checkpoints/*.partial/{checkpoint}/complete*")):
-            continue
-        for process in psutil.process_iter(["pid", "cmdline"]):
-            line = process.info["cmdline"] or []
-            if "geo_assets.workers.train" in line and process.pid not in killed and _of(process, project):
-                process.send_signal(signal.SIGKILL)
+        for process in _workers(project):
+            if process.pid not in killed:
+                process.kill()
                 killed.add(process.pid)
+        time.sleep(0.05)
 
 
-def _of(process: psutil.Process, project: Project) -> bool:
-    try:
-        return process.environ().get("GEO_HOME") == str(project.artifacts)
-    except psutil.Error:
-        return False
+def _wait_for(project: Project, checkpoint: str) -> None:
+    end = time.monotonic() + 600
+    while not list(project.artifacts.glob(f"lora_checkpoints/*.partial/{checkpoint}/{MARKER}")):
+        assert time.monotonic() < end, f"{checkpoint} did not appear"
+        time.sleep(0.02)
+
+
+def _workers(project: Project) -> list[psutil.Process]:
+    """The training workers of this project that are alive."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if (
+                "geo_assets.workers.train" in process.cmdline()
+                and process.environ().get("GEO_HOME") == str(project.artifacts)
+                and process.status() != psutil.STATUS_ZOMBIE
+            ):
+                found.append(process)
+        except psutil.Error:  # it ended meanwhile, or is not ours to look at
+            continue
+    return found
