@@ -1,8 +1,8 @@
 """A Hugging Face Hub on loopback that can misbehave on purpose.
 
-Serves what downloads ask of a Hub (resolve with redirect, repository info, file list, paths info) from a folder:
-`root/{models,datasets}/<owner>/<name>/<files>`. Files of `lfs_bytes` and more redirect to a "CDN" under another
-host name, as the Hub does. Left out: xet, git, uploads, access control.
+Serves what downloads ask of a Hub (resolve with redirect, repository info, file list, paths info) from a
+folder: `root/{models,datasets}/<owner>/<name>/<files>`. Files of `lfs_bytes` and more redirect to a "CDN"
+under another host name, as the Hub does. Left out: xet, git, uploads, access control.
 
     with FakeHub(root) as hub:
         hub.fault("GET", r"00\\.zip", drop_after=1 << 20)

@@ -8,6 +8,7 @@ import json
 
 SUBJECTS = {
     "task": ("geo_assets.bench.task", "parsing, rewards and metrics (no model)"),
+    "data": ("geo_assets.osv.bench", "reading the CSV and extracting photos (no network)"),
 }
 """Subject to its module, which has `add_arguments(parser)` and `measure(arguments) -> dict`."""
 

@@ -1,4 +1,4 @@
-"""Zip members: which may be used, and that their bytes are what the archive promises (cases D05, D08, D10)."""
+"""Zip members: which may be used, and that their bytes are what was promised (cases D05, D08, D10)."""
 
 import io
 import zipfile
@@ -44,7 +44,8 @@ def test_hygiene_skips_and_counts(tmp_path):
     found, skipped = members(path)
     assert sorted(m["id"] for m in found) == ["1", "2", "3", "9"]
     assert skipped == {
-        "macos_metadata": 1, "dotfile": 2, "unsafe_path": 4, "repeated_stem": 1, "other_file": 1, "symlink": 1,
+        "macos_metadata": 1, "dotfile": 2, "unsafe_path": 4, "repeated_stem": 1, "other_file": 1,
+        "symlink": 1,
     }  # fmt: skip
     assert all(archive.read_member(path, m) == PHOTO for m in found)
 

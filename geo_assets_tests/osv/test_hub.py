@@ -126,7 +126,8 @@ def test_wrong_bytes_twice_are_an_error(fake, tmp_path):
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ({"status": 429, "times": -1}, "wait five minutes.*HF_TOKEN"), ({"status": 404, "times": -1}, "check repo"),
+        ({"status": 429, "times": -1}, "wait five minutes.*HF_TOKEN"),
+        ({"status": 404, "times": -1}, "check repo"),
         ({"status": 401, "times": -1}, "HF_TOKEN"), ({"status": 503, "times": -1}, "source: local"),
     ],
 )  # fmt: skip
@@ -144,7 +145,9 @@ def test_files_that_the_repository_lacks_are_listed(fake, tmp_path):
 
 def test_no_network_is_one_clear_line(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(DataError, match="no answer from the Hub.*HTTPS_PROXY, or set source: local") as error:
+    with pytest.raises(
+        DataError, match=r"no answer from the Hub.*HTTPS_PROXY, or set source: local"
+    ) as error:
         build(tmp_path)
     assert "\n" not in str(error.value)
 

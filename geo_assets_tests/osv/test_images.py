@@ -59,7 +59,7 @@ def test_exif_rotation_is_applied_and_then_gone():
     exif = Image.Exif()
     exif[0x0112] = 6
     assert images.upright_rgb(Image.open(io.BytesIO(encoded(image, "JPEG", exif=exif)))).size == (16, 24)
-    photo, image = stored(with_exif(6))
+    _, image = stored(with_exif(6))
     assert image.size == (160, 240) and not image.getexif()
     assert images.decode_luma(with_exif(6)).size == (160, 240)
 
@@ -137,7 +137,8 @@ FULL = jpeg(5, (640, 480))
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "empty"), (FULL[: len(FULL) // 2], "damaged"), (FULL[:-2], "damaged"), (FULL[:20], "not_an_image"),
+        (b"", "empty"), (FULL[: len(FULL) // 2], "damaged"), (FULL[:-2], "damaged"),
+        (FULL[:20], "not_an_image"),
         (b"<html><body>429 Too Many Requests</body></html>", "not_an_image"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "not_an_image"),
         (bytes(5000), "not_an_image"),

@@ -51,7 +51,7 @@ def test_train_pool_has_the_columns_the_cap_and_the_photos(mirror, pool):
 
 
 def test_papers_say_where_from_and_what_was_left_out(pool):
-    out, stats = pool
+    out, _ = pool
     card = (out / "data_card.md").read_text()
     assert "CC BY-SA 4.0" in card and "| NA | 8 |" in card
     rows = list(csv.DictReader((out / "ATTRIBUTION.csv").open()))
@@ -109,7 +109,8 @@ def odd_mirror(root):
     """A mirror with one of everything that goes wrong, beside 12 good photos of France."""
     good = {f"{n}.jpg": jpeg(n) for n in range(100, 112)}
     odd = {
-        "200.jpg": b"", "201.jpg": jpeg(201)[:2000], "202.jpg": b"<html>429</html>", "203.jpg": good["100.jpg"],
+        "200.jpg": b"", "201.jpg": jpeg(201)[:2000], "202.jpg": b"<html>429</html>",
+        "203.jpg": good["100.jpg"],
         "204.jpg": jpeg(204), "205.jpg": jpeg(205, (16, 9)), "300.jpg": jpeg(300), "__MACOSX/._1.jpg": b"x",
     }  # fmt: skip
     write_zip(root / "images/train/00.zip", {**good, **odd})
@@ -127,7 +128,8 @@ def test_whatever_is_wrong_is_replaced_and_counted(tmp_path):
     )
     assert stats.rows == 12
     assert stats.dropped == {
-        "coordinates_bad": 1, "damaged": 1, "empty": 1, "id_missing": 1, "id_repeated": 1, "identical_photo": 1,
+        "coordinates_bad": 1, "damaged": 1, "empty": 1, "id_missing": 1, "id_repeated": 1,
+        "identical_photo": 1,
         "member_macos_metadata": 1, "member_without_row": 1, "not_an_image": 1, "row_without_member": 1,
         "too_small": 1,
     }  # fmt: skip
