@@ -18,7 +18,7 @@ FinishReason = Literal["stop", "length"]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How one request is answered. `temperature` 0 is greedy and allows one sample; `top_k` 0 keeps all tokens."""
+    """How one request is answered. `temperature` 0 is greedy, for one sample; `top_k` 0 keeps all tokens."""
 
     temperature: float = 0.0
     top_p: float = 1.0

@@ -53,7 +53,7 @@ def attack_table(environment: Environment, tasks: int) -> AttackTable:
 
 def play_script(environment: Environment, index: int, turns: Sequence[str]) -> float:
     """The last reward of an episode whose completions are known; what is missing is answered with nothing."""
-    state, _ = environment.reset(index)
+    state = environment.blind(index)
     for turn in range(environment.limits.max_turns):
         outcome = environment.step(state, turns[turn] if turn < len(turns) else "")
         if outcome.done:

@@ -40,7 +40,9 @@ def _phrases() -> dict[Keyword, tuple[str, ...]]:
             f"keeps {side}", f"{side} hand traffic",
         )  # fmt: skip
     for script in SCRIPT_WORDS.values():
-        found[Keyword("sign", script)] = tuple(f"{script} {word}".lower() for word in ("sign", "text", "script"))
+        found[Keyword("sign", script)] = tuple(
+            f"{script} {word}".lower() for word in ("sign", "text", "script")
+        )
     for colour in ("yellow", "white"):
         found[Keyword("line", colour)] = (
             f"{colour} line", f"{colour} centre line", f"{colour} center line", f"{colour} road line",
@@ -132,7 +134,9 @@ class Caption(SingleTurn):
         return (
             Attack("nothing", lambda i: ""),
             Attack("every word there is", lambda i: everything),
-            Attack("both sides and both lines", lambda i: "drives left, drives right, yellow line, white line"),
+            Attack(
+                "both sides and both lines", lambda i: "drives left, drives right, yellow line, white line"
+            ),
             Attack("everything denied", lambda i: "no " + everything.replace(", ", ", no ")),
             Attack("the question", lambda i: QUESTION),
             Attack("a thousand times", lambda i: "drives right " * 1000, 0.05),

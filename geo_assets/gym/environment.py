@@ -53,10 +53,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a model sees: the whole chat so far, and one image (or its path) per image placeholder, in order."""
+    """What a model sees: the chat so far, and one image (or its path) per image placeholder, in order."""
 
     messages: tuple[Message, ...]
     images: tuple[Image | Path, ...] = ()
+
+
+NOTHING_SEEN = Observation(())
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,8 @@ class Environment(ABC):
     about: ClassVar[str]
     limits: Limits = Limits()
     parts: ClassVar[tuple[str, ...]] = ("format",)
-    """Numbers in [0, 1] that every `info` of a finished episode has, beside the reward itself. `format` (could
-    the completion be read at all?) is always one of them."""
+    """Numbers in [0, 1] that every `info` of a finished episode has, beside the reward itself. `format`
+    (could the completion be read at all?) is always one of them."""
     options: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Options that `Spec.options` may set, with one sentence on each."""
 
@@ -125,6 +128,10 @@ class Environment(ABC):
     @abstractmethod
     def solution(self, task_index: int) -> str:
         """A completion that earns the highest reward, for warm-ups and tests; no model ever sees it."""
+
+    def blind(self, task_index: int, progress: float = 1.0) -> State:
+        """The state at the beginning of a task for who only scores it; need not look at any image."""
+        return self.reset(task_index, progress)[0]
 
     def reset_many(
         self, task_indices: Sequence[int], progress: float = 1.0

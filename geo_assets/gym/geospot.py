@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from geo_assets.geo.countries import country_name
 from geo_assets.gym.attacks import Attack
@@ -27,7 +27,7 @@ class GeoSpot(SingleTurn):
     name = "geospot"
     about = "where was this photo taken? Thinking, then country and coordinates"
     parts = ("format", "country", "dist")
-    options: Mapping[str, str] = MappingProxyType({"set": SET_OPTION})
+    options: ClassVar[Mapping[str, str]] = MappingProxyType({"set": SET_OPTION})
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)

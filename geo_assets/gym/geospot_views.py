@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import ClassVar
 
 from geo_assets.errors import ProfileError
 from geo_assets.gym.environment import Spec
@@ -16,7 +17,9 @@ class GeoSpotViews(GeoSpot):
 
     name = "geospot-views"
     about = "where was this panorama taken? One or three views in one prompt"
-    options: Mapping[str, str] = MappingProxyType({"set": SET_OPTION, "views": "1 or 3 (default 3)"})
+    options: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"set": SET_OPTION, "views": "1 or 3 (default 3)"}
+    )
 
     def __init__(self, spec: Spec) -> None:
         self.views = int(spec.options.get("views", 3))

@@ -1,15 +1,15 @@
 """`geospot-zoom`: where was this photo taken? The model may look closer before it answers.
 
-The photo is first shown whole, at the size of the pixel budget; `zoom` returns a part of the original, enlarged to
-the same budget. Coordinates are in thousandths of the photo's sides, as Qwen3-VL gives boxes. Two zooms and an
-answer make an episode (three images are what a vLLM prompt has room for).
+The photo is first shown whole, at the size of the pixel budget; `zoom` returns a part of the original,
+enlarged to the same budget. Coordinates are in thousandths of the photo's sides, as Qwen3-VL gives boxes.
+Two zooms and an answer make an episode (three images are what a vLLM prompt has room for).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from PIL import Image
 
@@ -52,7 +52,10 @@ def zoom(task: Scene, x: int, y: int, width: int, height: int) -> Parts:
     part = photo.crop(tuple(round(edge / SCALE) for edge in edges))  # type: ignore[arg-type]
     factor = min(photo.width / part.width, photo.height / part.height)
     size = (round(part.width * factor), round(part.height * factor))
-    return [image_part(part.resize(size, Image.Resampling.BICUBIC)), {"type": "text", "text": f"The part {box}."}]
+    return [
+        image_part(part.resize(size, Image.Resampling.BICUBIC)),
+        {"type": "text", "text": f"The part {box}."},
+    ]
 
 
 class GeoSpotZoom(ToolUse):
@@ -61,7 +64,7 @@ class GeoSpotZoom(ToolUse):
     name = "geospot-zoom"
     about = "where was this photo taken? Up to two closer looks first, through a zoom tool"
     parts = GeoSpot.parts
-    options: Mapping[str, str] = MappingProxyType({"set": SET_OPTION})
+    options: ClassVar[Mapping[str, str]] = MappingProxyType({"set": SET_OPTION})
 
     def __init__(self, spec: Spec) -> None:
         self.plain = GeoSpot(spec)
@@ -84,7 +87,13 @@ class GeoSpotZoom(ToolUse):
         """See `ToolUse.score`."""
         (terms,) = self.plain.terms([task], [completion], progress)
         shown = {"d_km": terms.d_km, "geoscore": terms.geoscore}
-        return {"total": terms.total, "format": terms.format, "country": terms.country, "dist": terms.dist, **shown}
+        return {
+            "total": terms.total,
+            "format": terms.format,
+            "country": terms.country,
+            "dist": terms.dist,
+            **shown,
+        }
 
     def solution(self, task_index: int) -> str:
         """See `Environment.solution`."""
@@ -112,5 +121,3 @@ class GeoSpotZoom(ToolUse):
         places, calls = self.plain.attack_table(tasks), super().attack_table(tasks)
         message = f"{places.message}; {calls.message}"
         return AttackTable(places.rows + calls.rows, places.n_gold, places.passed and calls.passed, message)
-
-

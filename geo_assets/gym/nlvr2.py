@@ -17,21 +17,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from PIL import Image
 
-from geo_assets.errors import DataError
+from geo_assets.errors import DataError, ProfileError
 from geo_assets.gym.attacks import Attack
 from geo_assets.gym.environment import Limits, Observation, Spec, ask
-from geo_assets.gym.shapes import draw_pairs
+from geo_assets.gym.shapes import KINDS_OF_LEVEL, draw_pairs
 from geo_assets.gym.single_turn import SingleTurn
 
 REPOSITORY = "HuggingFaceM4/NLVR2"
 REVISION = "refs/convert/parquet"
 QUESTION = "True or false: {statement}"
 SPLIT_FILES = {"train": "train", "test": "validation"}
-_ANSWER = re.compile(r"(?:the )?(?:statement |answer )?(?:is )?:?\s*(true|false)", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:(?:the )?(?:statement|answer)(?: is)?:?\s+|it is )?(true|false)", re.IGNORECASE)
 _TRIMMED = " \t\r\n.!\"'`*"
 
 
@@ -61,6 +61,8 @@ class Pair:
     statement: str
     holds: bool
     pictures: Callable[[], tuple[Image.Image, ...]]
+    seen: str = ""
+    """What drawn pictures show, in words."""
 
 
 class Nlvr2(SingleTurn):
@@ -68,26 +70,30 @@ class Nlvr2(SingleTurn):
 
     name = "nlvr2"
     about = "two images and a statement: true or false? Photographs, or a drawn miniature"
-    limits = Limits(max_tokens=8)
+    limits = Limits(max_tokens=24)
     parts = ("format", "correct")
-    options: Mapping[str, str] = MappingProxyType(
+    options: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "source": "drawn (default), folder or hub",
+            "level": "1 to 3 (default): how hard the drawn statements are",
             "folder": "folder of parquet files in the Hub's layout (source folder)",
-            "max_tokens": "tokens of an answer (default 8; raise it for a model that thinks)",
+            "max_tokens": "tokens of an answer (default 24; raise it for a model that thinks)",
         }
     )
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
-        self.limits = Limits(int(spec.options.get("max_tokens", 8)))
+        self.limits = Limits(int(spec.options.get("max_tokens", 24)))
 
     def make_tasks(self) -> Sequence[Pair]:
         """See `Environment.make_tasks`."""
         spec = self.spec
         source = spec.options.get("source", "folder" if spec.options.get("folder") else "drawn")
+        level = int(spec.options.get("level", max(KINDS_OF_LEVEL)))
+        if level not in KINDS_OF_LEVEL:
+            raise ProfileError(f"option level of nlvr2 is {level}: choose one of 1, 2, 3")
         if source == "drawn":
-            return [Pair(*drawn) for drawn in draw_pairs(spec.split, spec.size, spec.seed)]
+            return [Pair(*drawn) for drawn in draw_pairs(spec.split, spec.size, spec.seed, level)]
         folder = _fetch(spec) if source == "hub" else Path(spec.options.get("folder", "")).expanduser()
         return _read(folder, spec)
 
@@ -103,20 +109,28 @@ class Nlvr2(SingleTurn):
 
     def solution(self, task_index: int) -> str:
         """See `Environment.solution`."""
+        task = self.tasks[task_index]
+        return (f"<think>{task.seen}</think>" if task.seen else "") + self.word(task_index)
+
+    def word(self, task_index: int) -> str:
+        """The right answer alone."""
         return "true" if self.tasks[task_index].holds else "false"
 
     def truth(self, task_index: int) -> Mapping[str, Any]:
         """See `Environment.truth`."""
-        return {"answer": self.solution(task_index)}
+        return {"answer": self.word(task_index)}
 
     def attacks(self) -> Sequence[Attack]:
         """Both words, negations, echoes and constants; a constant may earn the share it is right."""
         share = sum(task.holds for task in self.tasks) / len(self.tasks)
-        right = self.solution
+        right = self.word
         return (
             Attack("nothing", lambda i: ""),
             Attack("both words", lambda i: "true or false"),
-            Attack("both words, right one last", lambda i: f"{'false' if right(i) == 'true' else 'true'} {right(i)}"),
+            Attack(
+                "both words, right one last",
+                lambda i: f"{'false' if right(i) == 'true' else 'true'} {right(i)}",
+            ),
             Attack("not true", lambda i: "not true" if right(i) == "false" else "not false"),
             Attack("thinking only", lambda i: f"<think>{right(i)}</think>"),
             Attack("open answer", lambda i: f"<answer>{right(i)}"),
@@ -137,7 +151,7 @@ def _fetch(spec: Spec) -> Path:
         return Path(
             snapshot_download(
                 REPOSITORY, repo_type="dataset", revision=REVISION,
-                allow_patterns=[f"*{SPLIT_FILES[spec.split]}*/*.parquet", f"*{SPLIT_FILES[spec.split]}*.parquet"],
+                allow_patterns=[f"*{SPLIT_FILES[spec.split]}*.parquet"],
             )
         )  # fmt: skip
     except (httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
@@ -155,9 +169,12 @@ def _read(folder: Path, spec: Spec) -> list[Pair]:
     """
     import polars as pl
 
-    found = sorted(path for path in folder.rglob("*.parquet") if SPLIT_FILES[spec.split] in str(path))
+    part = SPLIT_FILES[spec.split]
+    found = sorted(path for path in folder.rglob("*.parquet") if part in str(path.relative_to(folder)))
     if not found:
-        raise DataError(f"{folder} holds no parquet file of split {SPLIT_FILES[spec.split]}; see docs/environments.md")
+        raise DataError(
+            f"{folder} holds no parquet file of split {SPLIT_FILES[spec.split]}; see docs/environments.md"
+        )
     rows = pl.scan_parquet(found).head(spec.size).collect()
     names = {name.lower(): name for name in rows.columns}
     wanted = {
@@ -166,9 +183,11 @@ def _read(folder: Path, spec: Spec) -> list[Pair]:
         "left": ("left_image", "image0", "left"),
         "right": ("right_image", "image1", "right"),
     }
-    columns = {key: next((names[n] for n in options if n in names), None) for key, options in wanted.items()}
-    if missing := sorted(key for key, name in columns.items() if name is None):
-        raise DataError(f"{found[0]} has no column for {', '.join(missing)}; its columns: {', '.join(rows.columns)}")
+    columns = {key: names[n] for key, options in wanted.items() for n in reversed(options) if n in names}
+    if missing := sorted(set(wanted) - set(columns)):
+        raise DataError(
+            f"{found[0]} has no column for {', '.join(missing)}; its columns: {', '.join(rows.columns)}"
+        )
     return [
         Pair(
             str(row[columns["statement"]]),

@@ -90,9 +90,7 @@ class Player:
         limit = min(sampling.max_tokens, environment.limits.max_tokens)
         self._sampling = replace(sampling, samples=1, max_tokens=limit)
 
-    def play(
-        self, indices: Sequence[int], samples: int = 1, batch_size: int = 64
-    ) -> Iterator[Episode]:
+    def play(self, indices: Sequence[int], samples: int = 1, batch_size: int = 64) -> Iterator[Episode]:
         """Episodes in order of task, then sample; a batch of them is played together, turn by turn."""
         wanted = [(index, sample) for index in indices for sample in range(samples)]
         began = time.monotonic()
@@ -110,7 +108,9 @@ class Player:
     def _play_batch(self, wanted: Sequence[tuple[int, int]]) -> list[Episode]:
         environment = self._environment
         begun = environment.reset_many([index for index, _ in wanted])
-        running = [_Running(index, sample, state) for (index, sample), (state, _) in zip(wanted, begun, strict=True)]
+        running = [
+            _Running(index, sample, state) for (index, sample), (state, _) in zip(wanted, begun, strict=True)
+        ]
         while active := [episode for episode in running if not episode.done]:
             requests = [self._request(episode) for episode in active]
             completions = [answers[0] for answers in self._backend.generate(requests)]

@@ -24,7 +24,9 @@ class Scripted:
             raise ValueError(f"the script has no line for {open_[0].key}, and there is no model behind it")
         asked = iter(self._backend.generate(open_) if self._backend and open_ else [])
         return [
-            next(asked) if line is None else [Completion(line, len(line.split()), "stop")] * request.sampling.samples
+            next(asked)
+            if line is None
+            else [Completion(line, len(line.split()), "stop")] * request.sampling.samples
             for request, line in zip(requests, lines, strict=True)
         ]
 

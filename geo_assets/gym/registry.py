@@ -52,8 +52,8 @@ def load(name: str) -> Any:
         return declared[name].load()
     except Exception as error:  # the package is someone else's, and anything may be wrong with it
         raise ProfileError(
-            f"environment {name!r} ({declared[name].value}) cannot be loaded: {type(error).__name__}: {error}; "
-            "correct or uninstall its package"
+            f"environment {name!r} ({declared[name].value}) cannot be loaded: {type(error).__name__}: {error}"
+            "; correct or uninstall its package"
         ) from error
 
 
@@ -77,7 +77,9 @@ def make(name: str, spec: Spec | None = None) -> Environment:
     if not isinstance(environment, Environment):
         raise ProfileError(f"environment {name!r} is no geo_assets.gym.Environment; derive it from one")
     if not len(environment):
-        raise DataError(f"environment {name!r} has no tasks of split {spec.split!r}; ask for more, or other data")
+        raise DataError(
+            f"environment {name!r} has no tasks of split {spec.split!r}; ask for more, or other data"
+        )
     return environment
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from PIL import Image
 
-from geo_assets.errors import DataError
 from geo_assets.gym.environment import Spec, Split
 from geo_assets.world.clues import COUNTRIES, Clues
 from geo_assets.world.panorama import VIEWS, draw_panorama_batch
@@ -63,9 +62,7 @@ def drawn_scenes(split: Split, size: int, seed: int, panoramas: bool = False) ->
 def _of_shot(shot: Shot, panorama: bool) -> Scene:
     photo = shot.photo
     draw = _draw_panorama if panorama else _draw
-    return Scene(
-        photo.id, photo.latitude, photo.longitude, photo.place.iso2, lambda: draw(shot), shot.clues
-    )
+    return Scene(photo.id, photo.latitude, photo.longitude, photo.place.iso2, lambda: draw(shot), shot.clues)
 
 
 @lru_cache(maxsize=KEPT_PICTURES)
@@ -87,10 +84,7 @@ def _of_set(folder: Path, spec: Spec) -> list[Scene]:
     from geo_assets.osv.sets import read_set
 
     learnable = folder / "train_learnable.parquet"
-    try:
-        rows = pl.read_parquet(learnable) if learnable.exists() else read_set(folder)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{folder} is no set ({error}); name an artifact such as eval_osv/latest") from error
+    rows = pl.read_parquet(learnable) if learnable.exists() else read_set(folder)
     return [_of_row(folder, row) for row in rows.head(spec.size).iter_rows(named=True)]
 
 

@@ -20,7 +20,8 @@ SHAPES = ("circle", "square", "triangle")
 MOST = 3
 PLACES = ((18, 19), (46, 20), (20, 46), (45, 45))
 
-Drawn = tuple[str, bool, Callable[[], tuple[Image.Image, ...]]]
+Drawn = tuple[str, bool, Callable[[], tuple[Image.Image, ...]], str]
+"""Statement, whether it holds, a function that draws both pictures, and what they show in words."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Kind:
     holds: Callable[[Figure, Figure, str], bool]
 
 
+KINDS_OF_LEVEL = {1: 2, 2: 4, 3: 6}
+"""How many kinds of statement a level has: one image alone, both colours, shapes and sameness."""
 KINDS = (
     Kind("the left image is {s}", tuple(COLOURS), lambda a, b, s: a.colour == s),
     Kind("the right image is {s}", tuple(COLOURS), lambda a, b, s: b.colour == s),
@@ -72,14 +75,18 @@ KINDS = (
 )
 
 
-def draw_pairs(split: str, size: int, seed: int) -> Iterator[Drawn]:
-    """`size` tasks: statement, whether it holds, and a function that draws both pictures."""
+def draw_pairs(split: str, size: int, seed: int, level: int = 3) -> Iterator[Drawn]:
+    """`size` tasks with the statements of a level and of those below it."""
+    kinds = KINDS[: KINDS_OF_LEVEL[level]]
     for index in range(size):
         rng = random.Random(f"{seed}/shapes/{split}/{index}")
-        kind, wanted = KINDS[index // 2 % len(KINDS)], index % 2 == 0
+        kind, wanted = kinds[index // 2 % len(kinds)], index % 2 == 0
         subject = rng.choice(kind.subjects)
         pair = _pair(rng, kind, subject, wanted)
-        yield kind.words.format(s=subject), wanted, _drawer(*pair)
+        words = ", ".join(
+            figure.colour if level < 3 else f"{figure.colour} {figure.shape}" for figure in pair
+        )
+        yield kind.words.format(s=subject), wanted, _drawer(*pair), words
 
 
 def _pair(rng: random.Random, kind: Kind, subject: str, wanted: bool) -> tuple[Figure, Figure]:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from geo_assets.gym.environment import Environment, Observation, Outcome, State, answered
+from geo_assets.gym.environment import NOTHING_SEEN, Environment, Observation, Outcome, State, answered
 
 
 class SingleTurn(Environment):
@@ -24,6 +24,10 @@ class SingleTurn(Environment):
         """See `Environment.reset`."""
         observation = self.ask(self.tasks[task_index])
         return State(task_index, observation, progress=progress), observation
+
+    def blind(self, task_index: int, progress: float = 1.0) -> State:
+        """See `Environment.blind`."""
+        return State(task_index, NOTHING_SEEN, progress=progress)
 
     def step(self, state: State, completion: str) -> Outcome:
         """See `Environment.step`."""

@@ -1,11 +1,11 @@
 """Environments of several turns, in which a model may call tools before it answers.
 
-A call is what Qwen's chat template asks for, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the first
-call of a completion counts. What a tool gives back joins the chat as a tool message, images included. A
-call that is wrong in any way is answered with words on what is wrong and costs nothing but the turn. The
-completion of the last turn is always taken as the answer.
+A call is what Qwen's chat template asks for, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the
+first call of a completion counts. What a tool gives back joins the chat as a tool message, images
+included. A call that is wrong in any way is answered with words on what is wrong and costs nothing but the
+turn. The completion of the last turn is always taken as the answer.
 
-`TrainedEnvironment` is the same environment as TRL's `environment_factory` wants it, so that training and
+`trained_environment` is the same environment as TRL's `environment_factory` wants it, so that training and
 rollouts see the same chats. Left out: tools that wait for something outside.
 """
 
@@ -19,7 +19,15 @@ from typing import Any
 
 from PIL.Image import Image
 
-from geo_assets.gym.environment import Environment, Message, Observation, Outcome, State, answered
+from geo_assets.gym.environment import (
+    NOTHING_SEEN,
+    Environment,
+    Message,
+    Observation,
+    Outcome,
+    State,
+    answered,
+)
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MOST_CALL_CHARACTERS = 2_000
@@ -56,13 +64,17 @@ class ToolUse(Environment):
         """`total` and the parts of the answer that ends an episode."""
 
     def reset(self, task_index: int, progress: float = 1.0) -> tuple[State, Observation]:
-        """See `Environment.reset`. The tools stand in the system message, as the chat template writes them."""
+        """See `Environment.reset`. The system message describes the tools, as the chat template would."""
         asked = self.ask(self.tasks[task_index])
         system, *rest = asked.messages
         described = tools_text([schema_of(tool) for tool in self.tools().values()])
         first = {"role": "system", "content": f"{system['content']}\n\n{described}"}
         observation = Observation((first, *rest), asked.images)
         return State(task_index, observation, progress=progress), observation
+
+    def blind(self, task_index: int, progress: float = 1.0) -> State:
+        """See `Environment.blind`."""
+        return State(task_index, NOTHING_SEEN, progress=progress)
 
     def step(self, state: State, completion: str) -> Outcome:
         """See `Environment.step`."""
@@ -123,7 +135,7 @@ def call_text(name: str, **arguments: Any) -> str:
 
 
 def schema_of(tool: Callable[..., Any]) -> dict[str, Any]:
-    """The JSON schema that chat templates show of a tool; its first argument, the task, is none of the model's."""
+    """The JSON schema that chat templates show of a tool, without its first argument, the task."""
     from transformers.utils import get_json_schema
 
     return get_json_schema(_without_task(tool))
@@ -149,11 +161,13 @@ def tools_text(schemas: Sequence[Mapping[str, Any]]) -> str:
     return f"{_HEADER}{lines}{_FOOTER}"
 
 
-def trained_environment(environment: ToolUse) -> type:
+def trained_environment(environment: ToolUse, fit: Callable[[Image], Image]) -> type:
     """A class for TRL's `environment_factory`: `reset` picks the task of a row, tools are its methods.
 
-    TRL gives every tool call of a turn to the methods, so the turn budget is `max_tool_calling_iterations`;
-    beyond `max_turns - 1` calls a method answers with words alone, and images stay within what a prompt holds.
+    `fit` brings an image to the size that the model sees.
+
+    TRL gives every tool call of a turn to the methods, so the turn budget is `max_tool_calling_iterations`.
+    Beyond `max_turns - 1` calls a method answers with words alone: a prompt holds so many images.
     """
 
     class Trained:
@@ -168,7 +182,8 @@ def trained_environment(environment: ToolUse) -> type:
             self.calls += 1
             if self.calls >= environment.limits.max_turns:
                 return [{"type": "text", "text": "error: no calls are left, answer now"}]
-            return environment.call(environment.tasks[self.index], name, arguments)[0]
+            parts, _ = environment.call(environment.tasks[self.index], name, arguments)
+            return [{**p, "image": fit(p["image"])} if p["type"] == "image" else p for p in parts]
 
         bare = _without_task(tool, call)
         parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]

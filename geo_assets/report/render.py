@@ -138,6 +138,13 @@ def _css() -> Markup:
     return Markup(palette.root_css() + palette.figure_css() + page)
 
 
+def render_page(title: str, eyebrow: str, judged: Verdict, found: list[Section], footer: str) -> str:
+    """A self-contained HTML page of some sections."""
+    context = {"title": title, "eyebrow": eyebrow, "verdict": judged, "sections": found, "footer": footer}
+    template = environment(html=True).get_template("report.html.j2")
+    return template.render({**context, "signs": SIGNS, "css": _css()})
+
+
 def render(run: Run, out: Path) -> dict[str, Any]:
     """Write the report of a run that was read; see `build_report`."""
     started = time.monotonic()

@@ -20,6 +20,7 @@ from trl import GRPOTrainer
 from geo_assets.models.loading import merged_for_generation
 from geo_assets.task.answer import parse_answer
 from geo_assets.task.collapse import effective_number
+from geo_assets.task.rewards import completion_text
 
 RECENT_GUESSES = 512
 
@@ -34,11 +35,16 @@ class GeoTrainer(GRPOTrainer):
         self.recent_guesses: deque[str | None] = deque(maxlen=RECENT_GUESSES)
         self.recent_completions: deque[str] = deque(maxlen=16)
 
+    @staticmethod
+    def text_of(completion: Any) -> str:
+        """What samples and guesses take from a completion."""
+        return completion_text(completion)
+
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: Any, completions: list[Any], completion_ids_list: Any
     ) -> torch.Tensor:
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        texts = [completion[0]["content"] for completion in completions]
+        texts = [self.text_of(completion) for completion in completions]
         self._keep_samples(inputs, texts, rewards)
         self._note_guesses(texts)
         if self._shuffle_rewards:

@@ -1,8 +1,8 @@
 """Supervised warm-up on the solutions of an environment, for a start model that has never seen its task.
 
-Cross-entropy on the answer alone, with the optimizers of `warm_start`. A stated share of the answers belongs to
-another task (`answer_noise`), so that the start is unsure and RL has something to show; GRPO never sees these
-answers. Progress is not saved: a killed warm-up begins again, it takes seconds on the models it is for.
+Cross-entropy on the answer alone, with the optimizers of `warm_start`. A stated share of the answers belongs
+to another task (`answer_noise`), so that the start is unsure and RL has something to show; GRPO never sees
+these answers. Progress is not saved: a killed warm-up begins again, it takes seconds on the models it is for.
 What it leaves out: large models, which need none.
 """
 
@@ -50,15 +50,22 @@ def warm_up(
     losses = []
     for step in range(section.steps):
         set_learning_rates(optimizers, step, section.steps)
-        loss = model(**{name: value.to(device_of(runtime)) for name, value in lessons.batch(step).items()}).loss
+        loss = model(
+            **{name: value.to(device_of(runtime)) for name, value in lessons.batch(step).items()}
+        ).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM)
         for optimizer in optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         losses.append(loss.item())
-        if (step + 1) % 50 == 0 or step + 1 == section.steps:
-            logger.info("warm-up step %d of %d: loss %.3f", step + 1, section.steps, sum(losses[-50:]) / len(losses[-50:]))
+        if (step + 1) % 25 == 0 or step + 1 == section.steps:
+            logger.info(
+                "warm-up step %d of %d: loss %.3f",
+                step + 1,
+                section.steps,
+                sum(losses[-50:]) / len(losses[-50:]),
+            )
     if not all(value == value for value in losses[-10:]):
         raise TrainingError("the warm-up's loss is not finite; lower gym.warm_up.muon_learning_rate")
     model.eval()
@@ -106,7 +113,9 @@ class Lessons:
             text=texts, images=images, padding=True, padding_side="right", return_tensors="pt"
         )
         labels = inputs["input_ids"].clone()
-        for row, (ends, length) in enumerate(zip(inputs["attention_mask"].sum(1).tolist(), lengths, strict=True)):
+        for row, (ends, length) in enumerate(
+            zip(inputs["attention_mask"].sum(1).tolist(), lengths, strict=True)
+        ):
             labels[row, : ends - length] = -100
             labels[row, ends:] = -100
         return {**inputs, "labels": labels}

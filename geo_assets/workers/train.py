@@ -11,6 +11,8 @@ import json
 import logging
 import math
 import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,22 @@ SAMPLES, LOG_HISTORY = "samples.jsonl", "log_history.jsonl"
 AUDIT_ROWS = 8
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What a run is about: the model it starts from, its rows, and what earns how much."""
+
+    folder: Path
+    rows: Any
+    reward_functions: list[Callable[..., list[float]]]
+    reward_weights: list[float]
+    trainer_class: type | None = None
+    """A subclass of `GeoTrainer`, for rollouts without vLLM."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of TRL's trainer."""
+    more_config: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of TRL's configuration."""
+
+
 def main(job: Job) -> None:
     """Train, resume where a killed run stopped, and leave what the asset promises."""
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
@@ -44,17 +62,12 @@ def main(job: Job) -> None:
     )
     cycle = rollout_cycle(settings.train)
     trainer, progress = build_trainer(job, settings, cycle)
-    resume = None if smoke else checkpoint_files.last_complete(job.out)
-    _rewind_samples(job.out / SAMPLES, checkpoint_files.step_of(resume) if resume else 0)
-    if smoke:
+    gap: dict[str, float] = {}
+    if smoke and not uses_vllm(settings):
         from geo_assets.workers.smoke import audit
 
-        gap = {} if uses_vllm(settings) else audit(trainer, AUDIT_ROWS)
-    with saves_on_signal(), _remedies():
-        trainer.train(resume_from_checkpoint=str(resume) if resume else None)
-    if trainer.state.global_step < settings.train.max_steps:
-        exit_when_stopped()
-    _write_log_history(job.out / LOG_HISTORY, trainer.state.log_history)
+        gap = audit(trainer, AUDIT_ROWS)
+    learn(job, settings, trainer, resumes=not smoke)
     if smoke:
         from geo_assets.workers.smoke import conclude
 
@@ -63,7 +76,18 @@ def main(job: Job) -> None:
             logger.info("%s", trainer.rollout_audit)
         conclude(job, trainer, progress.step_seconds, gap)
     else:
-        _conclude(job, settings, trainer, progress.step_seconds)
+        finish(job, settings, trainer, progress.step_seconds)
+
+
+def learn(job: Job, settings: Settings, trainer: Any, resumes: bool) -> None:
+    """Train to the last step, from the last whole checkpoint, and write the log; a signal saves and ends."""
+    resume = checkpoint_files.last_complete(job.out) if resumes else None
+    _rewind_samples(job.out / SAMPLES, checkpoint_files.step_of(resume) if resume else 0)
+    with saves_on_signal(), _remedies():
+        trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    if trainer.state.global_step < settings.train.max_steps:
+        exit_when_stopped()
+    _write_log_history(job.out / LOG_HISTORY, trainer.state.log_history)
 
 
 def rollout_cycle(train: Train) -> int:
@@ -109,20 +133,30 @@ def _smoke_train(settings: Settings) -> Train:
     )
 
 
-def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
-    """The trainer, ready to run, and the callback that measures its steps."""
+def geo_subject(job: Job, settings: Settings) -> Subject:
+    """The product's own run: train_learnable from the start model, with the profile's reward."""
+    from geo_assets.task.rewards import trl_reward_functions
+
+    folder = start_model_dir(job.upstream["warm_start"])
+    rows = dataset(job.upstream["train_learnable"], settings)
+    return Subject(folder, rows, *trl_reward_functions(settings.task.reward))
+
+
+def build_trainer(
+    job: Job, settings: Settings, cycle: int, subject: Subject | None = None
+) -> tuple[Any, Any]:
+    """The trainer, ready to run, and the callback that measures its steps; no `subject`: the main line's."""
     from peft import LoraConfig
     from transformers import PrinterCallback
     from transformers.trainer_callback import ProgressCallback
 
-    from geo_assets.task.rewards import trl_reward_functions
     from geo_assets.workers.callbacks import Failures, Progress, WholeCheckpoints
     from geo_assets.workers.disk_watch import DiskWatch
     from geo_assets.workers.grpo_trainer import GeoTrainer
 
     train, task, smoke = settings.train, settings.task, job.asset == "smoke_test"
-    folder = start_model_dir(job.upstream["warm_start"])
-    functions, weights = trl_reward_functions(task.reward)
+    subject = subject or geo_subject(job, settings)
+    folder = subject.folder
     lora = LoraConfig(
         r=train.lora.r,
         lora_alpha=train.lora.alpha,
@@ -140,11 +174,12 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
         arguments = {
             "model": load_policy(folder, settings),
             "processing_class": load_processor(folder, task),
-            "args": grpo_config(job, settings, weights),
-            "train_dataset": dataset(job.upstream["train_learnable"], settings),
+            "args": grpo_config(job, settings, subject.reward_weights, subject.more_config),
+            "train_dataset": subject.rows,
             "peft_config": None if settings.runtime.backend == "unsloth" else lora,
-            "reward_funcs": functions,
+            "reward_funcs": subject.reward_functions,
             "callbacks": callbacks,
+            **subject.more,
         }
         if uses_vllm(settings):
             import_vllm(job.runtime)
@@ -152,7 +187,7 @@ def build_trainer(job: Job, settings: Settings, cycle: int) -> tuple[Any, Any]:
 
             trainer: Any = rollout_trainer.build(settings, folder, strict=smoke, **arguments)
         else:
-            trainer = GeoTrainer(**arguments)
+            trainer = (subject.trainer_class or GeoTrainer)(**arguments)
     for printer in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(printer)
     failures.trainer = trainer
@@ -171,7 +206,9 @@ def load_policy(folder: Path, settings: Settings) -> Any:
     return load_model(folder, runtime, train.dtype, train.attention)
 
 
-def grpo_config(job: Job, settings: Settings, reward_weights: list[float]) -> Any:
+def grpo_config(
+    job: Job, settings: Settings, reward_weights: list[float], more: Mapping[str, Any] | None = None
+) -> Any:
     """TRL's configuration from the profile."""
     from trl import GRPOConfig
 
@@ -216,6 +253,7 @@ def grpo_config(job: Job, settings: Settings, reward_weights: list[float]) -> An
         remove_unused_columns=False,
         dataloader_pin_memory=not cpu,
         log_completions=False,
+        **(more or {}),
     )
 
 
@@ -292,7 +330,7 @@ class _remedies:
             ) from error
 
 
-def _conclude(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]) -> None:
+def finish(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]) -> None:
     """Statistics of the run; then nothing but adapters stays in the checkpoints."""
     from geo_assets.workers.grpo_trainer import spread
 

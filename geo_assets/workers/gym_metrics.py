@@ -1,0 +1,153 @@
+"""Play the test tasks of the gym's environment with the start model and with the policy after GRPO.
+
+Leaves `<who>/<decoding>/episodes.jsonl` and `metrics.json` for who ∈ {start, policy} and decoding ∈ {greedy,
+sampled, blank}; `summary.json` with all figures and the paired change of the reward; and `gym.html`, the page
+about it. `blank` is a control: the same questions about grey images. The policy is the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from geo_assets import backends
+from geo_assets.backends.base import Backend, Completion, Request, Sampling
+from geo_assets.errors import TrainingError
+from geo_assets.gym import tasks
+from geo_assets.gym.environment import Environment
+from geo_assets.gym.evaluate import compare, summarise
+from geo_assets.gym.gallery import gallery
+from geo_assets.gym.play import Episode, Player
+from geo_assets.models.loading import start_model_dir
+from geo_assets.report.gym import gym_page
+from geo_assets.settings import Gym
+from geo_assets.task.rewards import get_reward
+from geo_assets.workers.checkpoint_files import checkpoints
+from geo_assets.workers.gym_train import OFF, START
+from geo_assets.workers.harness import Job, run
+from geo_assets.workers.scoring import write_json
+
+logger = logging.getLogger(__name__)
+
+SHOWN = 24
+GREY = (128, 128, 128)
+
+
+def main(job: Job) -> None:
+    """Play, compare, and leave what the asset promises."""
+    gym, trained = job.settings.gym, job.upstream["gym_checkpoints"]
+    if tasks.is_off(gym):
+        write_json(job.out / OFF, {"why": "gym.environment is off"})
+        job.metadata({"environment": "off"})
+        return
+    environment = tasks.environment_of(gym, job.settings.task, "test")
+    start = trained / START if (trained / START).is_dir() else start_model_dir(job.upstream["warm_start"])
+    folders = checkpoints(trained)
+    if not folders:
+        raise TrainingError("gym_checkpoints holds no checkpoint; materialize gym_checkpoints with force")
+    played: dict[str, dict[str, list[Episode]]] = {}
+    summary: dict[str, Any] = {"environment": environment.name, "checkpoint": folders[-1].name}
+    for who, adapter in (("start", None), ("policy", folders[-1])):
+        played[who], summary[who] = play_all(job, environment, start, adapter, job.out / who)
+    summary["change"] = {
+        name: compare(played["start"][name], played["policy"][name]) for name in decodings(gym, environment)
+    }
+    write_json(job.out / "summary.json", summary)
+    _pages(job, environment, summary, played["policy"]["greedy"], trained)
+    change = {name: values["difference"] for name, values in summary["change"].items()}
+    job.metadata({"environment": environment.name, **{f"{k} change": round(v, 4) for k, v in change.items()}})
+
+
+def decodings(gym: Gym, environment: Environment) -> dict[str, tuple[Sampling, int]]:
+    """How each cell is sampled, and how often."""
+    limit = environment.limits.max_tokens
+    sampled = Sampling(gym.temperature, max_tokens=limit, seed=gym.seed)
+    return {
+        "greedy": (Sampling(max_tokens=limit), 1),
+        "sampled": (sampled, gym.samples),
+        "blank": (Sampling(max_tokens=limit), 1),
+    }
+
+
+def play_all(
+    job: Job, environment: Environment, model: Path, adapter: Path | None, out: Path
+) -> tuple[dict[str, list[Episode]], dict[str, Any]]:
+    """Episodes and metrics of one model under every decoding."""
+    backend = backends.make(job.runtime, job.settings.task, model, adapter)
+    played: dict[str, list[Episode]] = {}
+    figures: dict[str, Any] = {}
+    for name, (sampling, samples) in decodings(job.settings.gym, environment).items():
+        began = time.monotonic()
+        player = Player(
+            environment, Blank(backend) if name == "blank" else backend, job.settings.task, sampling
+        )
+        batch = job.runtime.eval_batch_size
+        played[name] = list(player.play(range(len(environment)), samples, batch))
+        figures[name] = summarise(played[name], environment.parts)
+        (out / name).mkdir(parents=True, exist_ok=True)
+        with (out / name / "episodes.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(e.to_record(), ensure_ascii=False) + "\n" for e in played[name])
+        write_json(out / name / "metrics.json", figures[name])
+        logger.info(
+            "%s, %s: mean reward %.3f, format %.3f (n = %d), %.1f s",
+            out.name, name, figures[name]["mean_reward"], figures[name]["format_rate"], figures[name]["n"],
+            time.monotonic() - began,
+        )  # fmt: skip
+    backend.close()
+    return played, figures
+
+
+class Blank:
+    """A backend that shows grey images in the place of the real ones."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:
+        """See `Backend.generate`."""
+        return self._backend.generate([replace(r, photos=tuple(_grey(r.photos))) for r in requests])
+
+    def close(self) -> None:
+        """See `Backend.close`."""
+        self._backend.close()
+
+
+def _grey(photos: tuple[Any, ...]) -> Iterator[Image.Image]:
+    for photo in photos:
+        yield Image.new("RGB", photo.size, GREY)
+
+
+def _pages(
+    job: Job, environment: Environment, summary: dict[str, Any], episodes: list[Episode], trained: Path
+) -> None:
+    """`gym.html` and the gallery of the policy's first episodes."""
+    log = [json.loads(x) for x in (trained / "log_history.jsonl").read_text(encoding="utf-8").splitlines()]
+    attacks = json.loads((job.upstream["gym_tasks"] / tasks.ATTACKS).read_text(encoding="utf-8"))
+    scheduled = environment.name.startswith("geospot") and get_reward(job.settings.task.reward).scheduled
+    note = start_note(job.settings.gym)
+    html = gym_page(summary, log, attacks, environment.parts, scheduled, note)
+    (job.out / "gym.html").write_text(html, encoding="utf-8")
+    lead = f"the last checkpoint, greedy, {len(episodes)} test tasks, the first {SHOWN} shown"
+    text = gallery(f"{environment.name}: episodes", lead, episodes[:SHOWN])
+    (job.out / "gallery.html").write_text(text, encoding="utf-8")
+
+
+def start_note(gym: Gym) -> str:
+    """One sentence on where GRPO started, which a gain must be read with."""
+    if gym.warm_up.steps == 0:
+        return "The start is warm_start as it is."
+    return (
+        f"The start is warm_start after {gym.warm_up.steps} supervised steps on solutions of train tasks, of "
+        f"which {gym.warm_up.answer_noise:.0%} belonged to another task: part of the gain is unlearning that."
+    )
+
+
+if __name__ == "__main__":
+    run(main)
