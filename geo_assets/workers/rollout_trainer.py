@@ -54,11 +54,11 @@ def suppress_placeholder(model: Any, processor: Any) -> None:
     """Lower the logit of the image placeholder as the engine does, so that both mean the same distribution.
 
     A trained model gives it no probability anyway; a random one gives it as much as any other token.
+    The head gets a constant bias, because TRL scores with the head's weight and bias and never calls it.
+    It is a buffer: no weight to train, to save or to load into the engine.
     """
-    token = processor.image_token_id
-
-    def lower(module: Any, inputs: Any, logits: torch.Tensor) -> torch.Tensor:
-        logits[..., token] += SUPPRESSED
-        return logits
-
-    model.get_base_model().get_output_embeddings().register_forward_hook(lower)
+    head = model.get_base_model().get_output_embeddings()
+    bias = torch.zeros(head.weight.shape[0], dtype=head.weight.dtype, device=head.weight.device)
+    bias[processor.image_token_id] = SUPPRESSED
+    del head.bias
+    head.register_buffer("bias", bias, persistent=False)

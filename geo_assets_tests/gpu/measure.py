@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,16 +40,28 @@ def main() -> None:
         "--tokens", type=int, default=128, help="length of an answer in the backend's measurement"
     )
     parser.add_argument("--tiny", action="store_true", help="the demo's model instead of the profile's shape")
+    parser.add_argument("--part", choices=("training", "generation"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     overrides = {"GEO_RUNTIME__TRACKER": "none", "GEO_SMOKE__MIN_FORMAT_RATE": "0.0"}
     overrides["GEO_SMOKE__STEPS"] = str(arguments.steps)
     settings = load_profile(arguments.profile, overrides)
-    folders = prepare(settings, arguments.folder, arguments.tiny)
-    figures = {"machine": machine(), "profile": arguments.profile, "tiny": arguments.tiny}
-    figures["training"] = measure_training(settings, folders, arguments.folder / "smoke")
-    figures["generation"] = measure_generation(settings, folders, arguments.requests, arguments.tokens)
-    (arguments.folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(figures, indent=1))
+    if arguments.part:
+        folders = {name: arguments.folder / name for name in ("warm_start", "train_learnable")}
+        if arguments.part == "training":
+            figures = measure_training(settings, folders, arguments.folder / "smoke")
+        else:
+            figures = measure_generation(settings, folders, arguments.requests, arguments.tokens)
+        (arguments.folder / f"{arguments.part}.json").write_text(json.dumps(figures), encoding="utf-8")
+        return
+    prepare(settings, arguments.folder, arguments.tiny)
+    # Each part is a process of its own: only its end gives all of the GPU's memory back.
+    found: dict[str, Any] = {"machine": machine(), "profile": arguments.profile, "tiny": arguments.tiny}
+    for part in ("training", "generation"):
+        command = [sys.executable, "-m", "geo_assets_tests.gpu.measure", *sys.argv[1:], "--part", part]
+        subprocess.run(command, check=True)
+        found[part] = json.loads((arguments.folder / f"{part}.json").read_text(encoding="utf-8"))
+    (arguments.folder / "figures.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=1))
 
 
 def machine() -> dict[str, Any]:
@@ -63,8 +77,10 @@ def machine() -> dict[str, Any]:
     }
 
 
-def prepare(settings: Settings, folder: Path, tiny: bool) -> dict[str, Path]:
+def prepare(settings: Settings, folder: Path, tiny: bool) -> None:
     """Artifact folders as training reads them: `warm_start/model` and `train_learnable`."""
+    import torch
+
     warm_start, learnable = folder / "warm_start", folder / "train_learnable"
     (learnable / "images").mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -75,8 +91,9 @@ def prepare(settings: Settings, folder: Path, tiny: bool) -> dict[str, Path]:
           f"{time.monotonic() - began:.0f} s")  # fmt: skip
     del model
     gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
     write_rows(learnable)
-    return {"warm_start": warm_start, "train_learnable": learnable}
 
 
 def random_model(settings: Settings, tiny: bool) -> tuple[Any, Any]:
@@ -157,7 +174,7 @@ def measure_generation(
     began = time.monotonic()
     backend = VllmBackend(settings.runtime, settings.task, folders["warm_start"] / "model")
     started = time.monotonic()
-    rows = scoring.rows_of(folders["train_learnable"], "train_learnable")
+    rows = scoring.rows_of(folders["train_learnable"])
     sampling = Sampling(1.0, 1.0, 1, tokens, 0)
     requests = [
         request
