@@ -111,7 +111,7 @@ def _train(job: Job, base: Path) -> None:
     for step in range(first, section.steps):
         set_learning_rates(optimizers, step, section.steps)
         batch = {name: tensor.to(device) for name, tensor in lesson.batch(step).items()}
-        loss = model(**batch).loss
+        loss = model(**batch, logits_to_keep=batch["labels"].shape[1]).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM)
         for optimizer in optimizers:
@@ -164,7 +164,7 @@ class Lesson:
         return prompt, [[self._photos(caption.photo)] for caption in captions]
 
     def batch(self, step: int) -> dict[str, Any]:
-        """Model inputs with labels on the answer tokens alone; right-padded."""
+        """Model inputs, right-padded; `labels` cover the answer and the one position before it."""
         import torch
 
         size = self._section.batch_size
@@ -179,11 +179,11 @@ class Lesson:
         for row, answer in enumerate(answers):
             tail[row, : len(answer)] = torch.tensor(answer)
             mask[row, : len(answer)] = 1
-        head = inputs["input_ids"]
+        head, labels = inputs["input_ids"], tail.masked_fill(mask == 0, -100)
         return {
             "input_ids": torch.cat([head, tail], dim=1),
             "attention_mask": torch.cat([inputs["attention_mask"], mask], dim=1),
-            "labels": torch.cat([torch.full_like(head, -100), tail.masked_fill(mask == 0, -100)], dim=1),
+            "labels": torch.cat([torch.full_like(head[:, -1:], -100), labels], dim=1),
             "mm_token_type_ids": torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(tail)], dim=1),
             "pixel_values": inputs["pixel_values"],
             "image_grid_thw": inputs["image_grid_thw"],

@@ -90,6 +90,17 @@ def test_the_template_is_the_published_one(saved: tuple[Path, Any, Any]) -> None
     )
 
 
+def test_the_patch_embedding_as_a_matrix_is_the_convolution(saved: tuple[Path, Any, Any]) -> None:
+    folder, _, model = saved
+    patches = torch.randn(80, 3 * 2 * 16 * 16)
+    loaded = load_model(folder, Runtime(device="cpu"))
+    assert "forward" in vars(loaded.model.visual.patch_embed)
+    with torch.no_grad():
+        one, other = (m.model.visual.patch_embed.forward(patches) for m in (model, loaded))
+    assert torch.allclose(one, other, atol=1e-5)
+    assert loaded.state_dict().keys() == model.state_dict().keys()
+
+
 def test_loading_sets_the_pixel_budget_and_left_padding(saved: tuple[Path, Any, Any]) -> None:
     processor = load_processor(saved[0], Task(prompt="short", min_cells=4, max_cells=9))
     assert dict(processor.image_processor.size)["longest_edge"] == 9 * 1024
