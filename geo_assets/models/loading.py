@@ -126,7 +126,7 @@ def _embed_patches_by_matrix(model: Any) -> None:
     """
     from torch.nn.functional import linear
 
-    embedding = getattr(getattr(getattr(model, "model", None), "visual", None), "patch_embed", None)
+    embedding: Any = getattr(getattr(getattr(model, "model", None), "visual", None), "patch_embed", None)
     convolution = getattr(embedding, "proj", None)
     if convolution is None or tuple(convolution.kernel_size) != tuple(convolution.stride):
         return

@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 # Mean |log-probability difference| between rollout and trainer, in nats; healthy runs stay far below.
 GAP_LIMITS = {"float32": 1e-3, "bfloat16": 3e-2}
 FIRST_TIMED_STEP = 5
+SLOW_SECONDS_PER_STEP = 40.0
 
 
 def audit(trainer: Any, rows: int) -> dict[str, float]:
@@ -74,6 +75,11 @@ def conclude(job: Job, trainer: Any, step_seconds: list[float], gap: dict[str, f
     }
     scoring.write_json(job.out / "timings.json", timings)
     job.metadata({**figures, **timings})
+    if seconds_per_step > SLOW_SECONDS_PER_STEP:
+        logger.warning(
+            "a step takes %.0f s; task.max_completion_length: 384 and task.max_cells: 768 make it shorter",
+            seconds_per_step,
+        )
     if format_rate < smoke.min_format_rate:
         for text in list(trainer.recent_completions)[:10]:
             logger.error("raw completion: %r", text)

@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 SAMPLES, LOG_HISTORY = "samples.jsonl", "log_history.jsonl"
 AUDIT_ROWS = 8
+FLAT_REWARD_GAIN = 0.02
 
 
 @dataclass(frozen=True)
@@ -335,6 +337,7 @@ def finish(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]
     from geo_assets.workers.grpo_trainer import spread
 
     history = [record for record in trainer.state.log_history if "reward" in record]
+    _warn_of_flat_countries(history)
     top_share, effective = spread(trainer.recent_guesses)
     stats = {
         "steps": trainer.state.global_step,
@@ -348,6 +351,7 @@ def finish(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]
         "top_country_share": top_share,
         "effective_countries": effective,
         "shuffled_rewards": settings.train.shuffle_rewards,
+        "versions": {name: version(name) for name in ("torch", "transformers", "trl", "peft")},
         "losses_finite": all(math.isfinite(float(record["loss"])) for record in history if "loss" in record),
     }
     scoring.write_json(job.out / "train_stats.json", stats)
@@ -364,6 +368,21 @@ def finish(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]
         if path.is_file():
             path.unlink()
     job.metadata({**stats, **timings})
+
+
+def _warn_of_flat_countries(history: list[dict[str, Any]]) -> None:
+    """A reward that rises on distances alone often hides a collapse on a few countries."""
+    window = max(1, min(50, len(history) // 4))
+    reward, country = (
+        _mean(history[-window:], key) - _mean(history[:window], key)
+        for key in ("reward", "rewards/country_reward/mean")
+    )
+    if reward > FLAT_REWARD_GAIN and country <= 0:
+        logger.warning(
+            "the reward rose by %.3f but the country rate did not (%+.3f): look at the top countries of the "
+            "samples; train_pool.cap_per_country: 250 balances the rows",
+            reward, country,
+        )  # fmt: skip
 
 
 def _mean(history: list[dict[str, Any]], key: str) -> float:

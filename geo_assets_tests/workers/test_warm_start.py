@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from geo_assets.errors import DataError, TrainingError
 from geo_assets.models.loading import start_model_dir
 from geo_assets.settings import Settings
-from geo_assets.workers import warm_start
+from geo_assets.workers import lesson, warm_start
 from geo_assets.workers.harness import Job
 from geo_assets.world.clues import LOOKALIKES
 
@@ -72,7 +72,7 @@ def test_the_model_changes_and_the_loss_falls(
 @pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
 def test_the_bias_names_lookalikes_as_often_as_stated(settings: Settings, pool: Path, share: float) -> None:
     section = settings.warm_start.model_copy(update={"lookalike_share": share, "scenes": 32})
-    learn, _ = warm_start.captions(pool, section)
+    learn, _ = lesson.captions(pool, section)
     biased = [c for c in learn if LOOKALIKES.get(_truth(c.id)) is not None]
     named = [c for c in biased if f'"{_NAMES[LOOKALIKES[_truth(c.id)]]}"' in c.answer]
     assert len(biased) == 8  # Kenya is one of the four countries and has a look-alike
@@ -89,7 +89,7 @@ def _truth(row_id: str) -> str:
 
 
 def test_captions_are_held_out_of_learning(settings: Settings, pool: Path) -> None:
-    learn, held_out = warm_start.captions(pool, settings.warm_start)
+    learn, held_out = lesson.captions(pool, settings.warm_start)
     assert len(learn), len(held_out) == (24, 4)
     assert not {c.id for c in learn} & {c.id for c in held_out}
 
@@ -98,8 +98,8 @@ def test_labels_cover_the_answer_and_its_end_alone(settings: Settings, base: Pat
     from geo_assets.models.loading import load_processor
 
     processor = load_processor(base / "model", settings.task)
-    learn, _ = warm_start.captions(pool, settings.warm_start)
-    batch = warm_start.Lesson(processor, settings, learn).batch(0)
+    learn, _ = lesson.captions(pool, settings.warm_start)
+    batch = lesson.Lesson(processor, settings, learn).batch(0)
     for labels, ids in zip(batch["labels"], batch["input_ids"], strict=True):
         text = processor.tokenizer.decode(labels[labels != -100])
         assert text.startswith("<think>") and text.endswith("</answer><|im_end|>")
@@ -113,10 +113,10 @@ def test_some_steps_show_each_photo_as_a_panorama_is_shown(
 
     section = settings.warm_start.model_copy(update={"views_every": 3})
     processor = load_processor(base / "model", settings.task)
-    learn, _ = warm_start.captions(pool, section)
-    lesson = warm_start.Lesson(processor, settings.model_copy(update={"warm_start": section}), learn)
-    assert [len(lesson.batch(step)["image_grid_thw"]) for step in range(6)] == [4, 4, 12, 4, 4, 12]
-    text = processor.tokenizer.decode(lesson.batch(2)["input_ids"][0])
+    learn, _ = lesson.captions(pool, section)
+    made = lesson.Lesson(processor, settings.model_copy(update={"warm_start": section}), learn)
+    assert [len(made.batch(step)["image_grid_thw"]) for step in range(6)] == [4, 4, 12, 4, 4, 12]
+    text = processor.tokenizer.decode(made.batch(2)["input_ids"][0])
     assert "3 views of one panorama" in text
 
 
