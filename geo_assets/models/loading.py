@@ -14,6 +14,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 from PIL import Image
@@ -124,18 +125,17 @@ def _embed_patches_by_matrix(model: Any) -> None:
     The kernel of Qwen3-VL's Conv3d equals its stride, and as a convolution it is several times slower.
     Weights, names and results stay the same.
     """
-    from torch.nn.functional import linear
-
     embedding: Any = getattr(getattr(getattr(model, "model", None), "visual", None), "patch_embed", None)
     convolution = getattr(embedding, "proj", None)
-    if convolution is None or tuple(convolution.kernel_size) != tuple(convolution.stride):
-        return
+    if convolution is not None and tuple(convolution.kernel_size) == tuple(convolution.stride):
+        embedding.forward = MethodType(_embed_patches, embedding)
 
-    def forward(patches: Any) -> Any:
-        weight = convolution.weight.flatten(1)
-        return linear(patches.view(-1, weight.shape[1]).to(weight.dtype), weight, convolution.bias)
 
-    embedding.forward = forward
+def _embed_patches(self: Any, patches: Any) -> Any:
+    from torch.nn.functional import linear
+
+    weight = self.proj.weight.flatten(1)
+    return linear(patches.view(-1, weight.shape[1]).to(weight.dtype), weight, self.proj.bias)
 
 
 @contextlib.contextmanager
