@@ -148,10 +148,10 @@ def build_trainer(
     job: Job, settings: Settings, cycle: int, subject: Subject | None = None
 ) -> tuple[Any, Any]:
     """The trainer, ready to run, and the callback that measures its steps; no `subject`: the main line's."""
-    from peft import LoraConfig
     from transformers import PrinterCallback
     from transformers.trainer_callback import ProgressCallback
 
+    from geo_assets.models.lora_targets import lora_config
     from geo_assets.workers.callbacks import Failures, Progress, WholeCheckpoints
     from geo_assets.workers.disk_watch import DiskWatch
     from geo_assets.workers.grpo_trainer import GeoTrainer
@@ -159,15 +159,6 @@ def build_trainer(
     train, task, smoke = settings.train, settings.task, job.asset == "smoke_test"
     subject = subject or geo_subject(job, settings)
     folder = subject.folder
-    lora = LoraConfig(
-        r=train.lora.r,
-        lora_alpha=train.lora.alpha,
-        lora_dropout=train.lora.dropout,
-        bias="none",
-        task_type="CAUSAL_LM",
-        target_modules=list(train.lora.targets),
-        exclude_modules=train.lora.exclude,
-    )
     progress, failures = Progress(), Failures()
     callbacks: list[Any] = [progress, failures]
     if not smoke:
@@ -178,7 +169,7 @@ def build_trainer(
             "processing_class": load_processor(folder, task),
             "args": grpo_config(job, settings, subject.reward_weights, subject.more_config),
             "train_dataset": subject.rows,
-            "peft_config": None if settings.runtime.backend == "unsloth" else lora,
+            "peft_config": None if settings.runtime.backend == "unsloth" else lora_config(train.lora),
             "reward_funcs": subject.reward_functions,
             "callbacks": callbacks,
             **subject.more,
@@ -199,13 +190,21 @@ def build_trainer(
 
 
 def load_policy(folder: Path, settings: Settings) -> Any:
-    """The model to train; unsloth brings the adapter with it."""
+    """The model to train; unsloth brings the adapter with it.
+
+    Raises:
+        ModelError: the adapter's targets are not in the model, or in its vision tower.
+    """
+    from geo_assets.models.lora_targets import lora_targets
+
     train, runtime = settings.train, settings.runtime
     if runtime.backend == "unsloth":
         from geo_assets.backends.unsloth import load_for_training
 
         return load_for_training(runtime, train, folder)
-    return load_model(folder, runtime, train.dtype, train.attention)
+    model = load_model(folder, runtime, train.dtype, train.attention)
+    lora_targets(model, train.lora)
+    return model
 
 
 def grpo_config(

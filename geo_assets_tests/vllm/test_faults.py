@@ -21,7 +21,7 @@ CAUGHT = {
     "top_p": (None, "set train.top_p: 1.0"),
     "top_p_in_the_engine": ("distribution", "set train.top_p: 1.0"),
     "dropout": (None, "set train.lora.dropout: 0.0"),
-    "visual_lora": ("trainable", "set train.lora.exclude: '.*visual.*'"),
+    "visual_lora": (None, "set train.lora.exclude: '.*visual.*'"),
     "stale_adapter": ("engine weights", "set train.rollout_sync"),
     "fixed_seed": ("identical group", "remove `seed`"),
     "fixed_seed_in_the_engine": ("identical group", "remove `seed`"),
