@@ -11,7 +11,7 @@ import geo_assets
 
 PACKAGE = Path(geo_assets.__file__).parent
 # A layer may import itself, the layers below it, and the modules at the top of the package.
-LAYERS = ("defs", "workers", "backends", "models", "report", "task", "osv", "world", "geo")
+LAYERS = ("defs", "workers", "gym", "backends", "models", "report", "task", "osv", "world", "geo")
 PEERS = {"task": {"osv", "world"}, "osv": {"world"}, "world": set()}
 HEAVY = {"torch", "transformers", "trl", "peft", "vllm", "accelerate", "datasets"}
 PURE = {"geo", "osv", "task", "world", "report"}
@@ -41,7 +41,7 @@ def layers_of(names: set[str]) -> set[str]:
     return {part[1] for part in parts if part[1] in LAYERS}
 
 
-@pytest.mark.parametrize("layer", [*PEERS, "geo", "models", "backends", "report"])
+@pytest.mark.parametrize("layer", [*PEERS, "geo", "models", "backends", "report", "gym"])
 def test_arrows_point_down(layer: str) -> None:
     below = set(LAYERS[LAYERS.index(layer) :])
     allowed = below if layer not in PEERS else {layer, "geo", *PEERS[layer]}
@@ -57,9 +57,16 @@ def test_pure_layers_know_neither_dagster_nor_torch(layer: str) -> None:
 
 
 def test_workers_do_not_know_dagster() -> None:
-    for layer in ("workers", "backends", "models"):
+    for layer in ("workers", "gym", "backends", "models"):
         for path in modules(layer):
             assert "dagster" not in {name.split(".")[0] for name in imports(path)}, path
+
+
+def test_the_gym_imports_no_heavy_library_on_import() -> None:
+    """An environment's own package, and a rollout without a model, need neither torch nor transformers."""
+    for path in modules("gym"):
+        roots = {name.split(".")[0] for name in imports(path, module_level=True)}
+        assert roots.isdisjoint(HEAVY), path
 
 
 def test_definitions_know_workers_by_name_only() -> None:

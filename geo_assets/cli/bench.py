@@ -7,6 +7,7 @@ import importlib
 import json
 
 SUBJECTS = {
+    "backends": ("geo_assets.bench.backends", "first token, tokens/s and images/s of each backend"),
     "task": ("geo_assets.bench.task", "parsing, rewards and metrics (no model)"),
     "data": ("geo_assets.osv.bench", "reading the CSV and extracting photos (no network)"),
 }

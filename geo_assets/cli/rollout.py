@@ -141,11 +141,11 @@ def _backend(environment: Environment, settings: Settings, arguments: argparse.N
         last = environment.limits.max_turns
         return Scripted(lambda index, turn: environment.solution(index) if turn < last else "")
     return backends.make(
-        settings.runtime, settings.task, arguments.model or _model(settings), arguments.adapter
+        settings.runtime, settings.task, arguments.model or profile_model(settings), arguments.adapter
     )
 
 
-def _model(settings: Settings) -> Path:
+def profile_model(settings: Settings) -> Path:
     """The profile's model after RL, or the one that RL starts from."""
     from geo_assets.artifacts import Store
     from geo_assets.graph import Resolver

@@ -62,7 +62,7 @@ class Pair:
     holds: bool
     pictures: Callable[[], tuple[Image.Image, ...]]
     seen: str = ""
-    """What drawn pictures show, in words."""
+    """What one has to see in drawn pictures, in words."""
 
 
 class Nlvr2(SingleTurn):

@@ -21,7 +21,7 @@ MOST = 3
 PLACES = ((18, 19), (46, 20), (20, 46), (45, 45))
 
 Drawn = tuple[str, bool, Callable[[], tuple[Image.Image, ...]], str]
-"""Statement, whether it holds, a function that draws both pictures, and what they show in words."""
+"""Statement, whether it holds, a function that draws both pictures, and what one has to see in them."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,27 @@ def _draw_shape(pen: Pen, shape: str, x: float, y: float, half: float, colour: t
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of statement: its words for a subject, and whether it holds for a pair."""
+    """A kind of statement: its words for a subject, what to look at, and whether it holds for a pair."""
 
     words: str
     subjects: tuple[str, ...]
+    look: Callable[[Figure, Figure], str]
     holds: Callable[[Figure, Figure, str], bool]
+
+
+def _colours(a: Figure, b: Figure) -> str:
+    return f"{a.colour}, {b.colour}"
 
 
 KINDS_OF_LEVEL = {1: 2, 2: 4, 3: 6}
 """How many kinds of statement a level has: one image alone, both colours, shapes and sameness."""
 KINDS = (
-    Kind("the left image is {s}", tuple(COLOURS), lambda a, b, s: a.colour == s),
-    Kind("the right image is {s}", tuple(COLOURS), lambda a, b, s: b.colour == s),
-    Kind("both images are {s}", tuple(COLOURS), lambda a, b, s: a.colour == b.colour == s),
-    Kind("one image is {s}", tuple(COLOURS), lambda a, b, s: (a.colour == s) != (b.colour == s)),
-    Kind("the left image has a {s}", SHAPES, lambda a, b, s: a.shape == s),
-    Kind("the images have the same {s}", ("colour",), lambda a, b, s: a.colour == b.colour),
+    Kind("the left image is {s}", tuple(COLOURS), lambda a, b: a.colour, lambda a, b, s: a.colour == s),
+    Kind("the right image is {s}", tuple(COLOURS), lambda a, b: b.colour, lambda a, b, s: b.colour == s),
+    Kind("both images are {s}", tuple(COLOURS), _colours, lambda a, b, s: a.colour == b.colour == s),
+    Kind("one image is {s}", tuple(COLOURS), _colours, lambda a, b, s: (a.colour == s) != (b.colour == s)),
+    Kind("the left image has a {s}", SHAPES, lambda a, b: a.shape, lambda a, b, s: a.shape == s),
+    Kind("the images have the same {s}", ("colour",), _colours, lambda a, b, s: a.colour == b.colour),
 )
 
 
@@ -83,10 +88,7 @@ def draw_pairs(split: str, size: int, seed: int, level: int = 3) -> Iterator[Dra
         kind, wanted = kinds[index // 2 % len(kinds)], index % 2 == 0
         subject = rng.choice(kind.subjects)
         pair = _pair(rng, kind, subject, wanted)
-        words = ", ".join(
-            figure.colour if level < 3 else f"{figure.colour} {figure.shape}" for figure in pair
-        )
-        yield kind.words.format(s=subject), wanted, _drawer(*pair), words
+        yield kind.words.format(s=subject), wanted, _drawer(*pair), kind.look(*pair)
 
 
 def _pair(rng: random.Random, kind: Kind, subject: str, wanted: bool) -> tuple[Figure, Figure]:
