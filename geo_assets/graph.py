@@ -134,7 +134,8 @@ _SPECS = (
     AssetSpec(
         "report", "results",
         "The honest answer: is the model better, by how much, how sure is that, where, and at what cost.",
-        ("base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable", "smoke_test"),
+        ("base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable",
+         "smoke_test"),
         # It shows what the run was made with, so it reads more sections than it depends on for figures.
         ("report", "evaluate", "task", "osv_zips", "base_model", "warm_start", "train",
          "checkpoint_metrics"),

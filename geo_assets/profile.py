@@ -4,7 +4,7 @@
     GEO_TRAIN__MAX_STEPS=20              overrides one value: GEO_<SECTION>__<KEY>[__<KEY>]
     GEO_HOME=./artifacts                 where artifacts live
 
-A key that does not exist is refused with the nearest one that does. What the sections mean is in `settings.py`.
+A key that does not exist is refused with the nearest one that does. `settings.py` says what each means.
 """
 
 from __future__ import annotations

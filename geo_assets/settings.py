@@ -232,7 +232,7 @@ class Train(Section):
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
     attention: Literal["flash_attention_2", "sdpa"] = "flash_attention_2"
     rollout_engine: Literal["auto", "transformers", "vllm"] = "auto"
-    """What generates during training; `auto` is the backend of `runtime` (vLLM runs inside the trainer's process)."""
+    """What generates during training; `auto` is `runtime.backend` (vLLM runs in the trainer's process)."""
     rollout_sync: Literal["adapter", "merge"] = "adapter"
     """How vLLM gets each new policy: the adapter itself, or base + adapter merged out of place."""
     shuffle_rewards: bool = False

@@ -1,6 +1,6 @@
 """`gc`: delete artifacts that the current profile does not name, and what killed builds left.
 
-Without `--yes` it only lists them. Artifacts of other profiles count as old: name those profiles with `--keep`.
+Without `--yes` it only lists them. What other profiles made counts as old: name them with `--keep`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
             store.remove(path)
     free = shutil.disk_usage(store.home).free / 2**30 if store.home.exists() else 0.0
     verb = "deleted" if arguments.yes else "would be deleted with --yes"
-    print(f"{len(old)} directories, {freed / 2**20:.1f} MiB {verb} (files shared by hard link count in full); "
-          f"{free:.1f} GiB free")  # fmt: skip
+    print(f"{len(old)} directories, {freed / 2**20:.1f} MiB {verb}; {free:.1f} GiB free")
+    print("a photo that several sets share by hard link counts in each and is freed with the last")
     return 0
 
 

@@ -3,9 +3,9 @@
 A worker is `python -m geo_assets.workers.<name> --job job.json`. The job file holds where to write and
 what to read; with the variables of Dagster Pipes in the environment, the log streams into the run too.
 
-It never outlives whoever started it: the starter holds the other end of the lifeline pipe, and its closing (for
-whatever reason, SIGKILL included) ends the worker's whole process group. SIGINT and SIGTERM set
-`stop_requested()`; a worker that has nothing to save is ended by them at once. What this leaves out:
+It never outlives whoever started it: the starter holds the other end of the lifeline pipe, and its
+closing (for whatever reason, SIGKILL included) ends the worker's whole process group. SIGINT and SIGTERM
+set `stop_requested()`; a worker that has nothing to save is ended by them at once. What this leaves out:
 starting workers (`defs/runner.py`).
 """
 
