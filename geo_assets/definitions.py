@@ -9,11 +9,11 @@ from dagster import Definitions, multiprocess_executor
 from geo_assets.errors import ProfileError
 
 try:
-    from geo_assets.defs import data, evaluation, model, results, rl, sources
+    from geo_assets.defs import data, evaluation, gym, model, results, rl, sources
 except ProfileError as error:  # raised where the code versions are computed; one line instead of a traceback
     sys.exit(f"geo_assets: {error}")
 
-MODULES = (sources, data, model, rl, evaluation, results)
+MODULES = (sources, data, model, rl, evaluation, results, gym)
 
 defs = Definitions(
     assets=[asset for module in MODULES for asset in module.ASSETS],

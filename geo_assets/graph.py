@@ -17,6 +17,11 @@ from geo_assets.task import prompt
 
 EVAL_SPLITS = ("eval_osv", "eval_quick", "eval_pano", "eval_photos")
 
+# The tasks depend on neither how they are trained on nor how they are played; training not on how it is judged.
+_NOT_IN_TASKS = frozenset({"samples", "temperature", "warm_up", "train"})
+_NOT_IN_GYM_RUN = frozenset({"samples", "temperature", "test_tasks"})
+_NOT_IN_GYM_METRICS = frozenset({"train", "train_tasks"})
+
 # A smoke test is valid for a run of any length, so these do not make it stale.
 _NOT_IN_SMOKE = frozenset({"max_steps", "save_steps", "keep_checkpoints", "shuffle_rewards"})
 
@@ -35,7 +40,7 @@ class AssetSpec:
     resumable: bool = False
     code_version: str = "1"
     without: frozenset[str] = frozenset()
-    """Keys of the section `train` that this asset does not depend on."""
+    """Keys of the sections `train` and `gym` that this asset does not depend on."""
     borrows: tuple[str, ...] = ()
     """Assets further up that it reads too. The content of a direct upstream already covers theirs."""
 
@@ -147,7 +152,27 @@ _SPECS = (
         ("lora_checkpoints", "checkpoint_metrics", "base_model", "train_learnable"),
         ("merge", "task"), "merge", ("pytorch", "huggingface"), True, borrows=("warm_start",),
     ),
+    AssetSpec(
+        "gym_tasks", "gym",
+        "Another task than the product's own: the questions of the environment that the profile names, with "
+        "their images, and what its canned attacks earn.",
+        (), ("gym", "task"), kinds=("file",), without=_NOT_IN_TASKS,
+    ),
+    AssetSpec(
+        "gym_checkpoints", "gym",
+        "GRPO on that environment, from the start model: LoRA checkpoints, training curves and sample answers.",
+        ("gym_tasks", "warm_start"), ("gym", "task"), "gym_train", ("trl",), True, without=_NOT_IN_GYM_RUN,
+    ),
+    AssetSpec(
+        "gym_metrics", "gym",
+        "The environment's test tasks before and after GRPO: rewards with paired intervals, a control, a page.",
+        ("gym_checkpoints", "gym_tasks"), ("gym", "task"), "gym_metrics", ("pytorch",), False,
+        without=_NOT_IN_GYM_METRICS, borrows=("warm_start",),
+    ),
 )  # fmt: skip
+
+_TRIMMED = frozenset({"train", "gym"})
+"""Sections of which `without` leaves keys out."""
 
 GRAPH: dict[str, AssetSpec] = {spec.name: spec for spec in _SPECS}
 
@@ -158,9 +183,10 @@ def restricted(spec: AssetSpec, settings: Settings) -> Settings:
     A worker gets this, so that it cannot depend on a value that is missing from its recipe.
     """
     kept = {name: getattr(settings, name) for name in spec.sections}
-    if "train" in kept and spec.without:
-        defaults = type(settings.train)().model_dump(include=set(spec.without))
-        kept["train"] = settings.train.model_copy(update=defaults)
+    for name in _TRIMMED.intersection(kept):
+        default = type(kept[name])()
+        unread = {key: getattr(default, key) for key in spec.without}
+        kept[name] = kept[name].model_copy(update=unread)
     return Settings(name=settings.name, runtime=settings.runtime, **kept)
 
 
@@ -168,7 +194,7 @@ def recipe(name: str, settings: Settings, upstream: Mapping[str, Artifact]) -> R
     """The recipe of `name` under `settings`, given its upstream artifacts."""
     spec = GRAPH[name]
     values: dict[str, object] = {
-        section: recipe_values(getattr(settings, section), spec.without if section == "train" else ())
+        section: recipe_values(getattr(settings, section), spec.without if section in _TRIMMED else ())
         for section in spec.sections
     }
     if "task" in spec.sections:

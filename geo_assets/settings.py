@@ -255,7 +255,7 @@ class GymWarmUp(Section):
 class Gym(Section):
     """An environment of the gym beside the main line: played, trained with GRPO, measured."""
 
-    environment: str = "nlvr2"
+    environment: Annotated[str, BeforeValidator(_off_is_a_word)] = "off"
     """A name that `geo-assets rollout --list` shows, or `off`."""
     options: dict[str, str | int | float | bool] = {}
     """Options of the environment itself."""

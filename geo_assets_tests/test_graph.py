@@ -13,7 +13,7 @@ from geo_assets.artifacts import Artifact, Recipe, Store
 from geo_assets.errors import ArtifactError
 from geo_assets.graph import GRAPH, Resolver, recipe, restricted
 from geo_assets.profile import load_profile
-from geo_assets.settings import Section, Settings
+from geo_assets.settings import Section, Settings, Train
 
 SPLITS = {"eval_osv", "eval_quick", "eval_pano", "eval_photos"}
 MADE_FROM = {
@@ -37,10 +37,13 @@ MADE_FROM = {
         "smoke_test",
     },
     "merged_model": {"lora_checkpoints", "checkpoint_metrics", "base_model", "train_learnable"},
+    "gym_tasks": set(),
+    "gym_checkpoints": {"gym_tasks", "warm_start"},
+    "gym_metrics": {"gym_checkpoints", "gym_tasks"},
 }  # fmt: skip
 GPU = {
     "base_metrics", "train_learnable", "smoke_test", "lora_checkpoints", "checkpoint_metrics", "rl_metrics",
-    "warm_start", "merged_model",
+    "warm_start", "merged_model", "gym_checkpoints", "gym_metrics",
 }  # fmt: skip
 AFTER_LEARNABLE = {
     "train_learnable", "smoke_test", "lora_checkpoints", "checkpoint_metrics", "rl_metrics", "report",
@@ -85,7 +88,8 @@ ONE_KEY_OF_EACH_SECTION: list[tuple[str, str, Any, set[str]]] = [
     (
         "task", "max_completion_length", 33,
         {"base_model", "warm_start", "base_metrics", "rl_metrics", "train_learnable", "smoke_test",
-         "lora_checkpoints", "checkpoint_metrics", "report", "merged_model"},
+         "lora_checkpoints", "checkpoint_metrics", "report", "merged_model",
+         "gym_tasks", "gym_checkpoints", "gym_metrics"},
     ),
     ("base_model", "seed", 9, {"base_model", "report"}),
     ("warm_start", "steps", 9, {"warm_start", "report"}),
@@ -93,7 +97,10 @@ ONE_KEY_OF_EACH_SECTION: list[tuple[str, str, Any, set[str]]] = [
     ("learnable", "completions", 9, {"train_learnable"}),
     ("smoke", "steps", 9, {"smoke_test"}),
     ("train", "max_steps", 9, {"lora_checkpoints", "report"}),
-    ("gym", "samples", 9, set()),
+    ("gym", "samples", 9, {"gym_metrics"}),
+    ("gym", "seed", 9, {"gym_tasks", "gym_checkpoints", "gym_metrics"}),
+    ("gym", "test_tasks", 9, {"gym_tasks", "gym_metrics"}),
+    ("gym", "train", Train(max_steps=9), {"gym_checkpoints"}),
     ("checkpoint_metrics", "decoding", "sampled", {"checkpoint_metrics", "report"}),
     ("report", "examples", 9, {"report"}),
     ("merge", "verify_rows", 9, {"merged_model"}),

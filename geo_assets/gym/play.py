@@ -18,7 +18,8 @@ from PIL import Image
 from geo_assets.backends.base import Backend, Completion, Request, Sampling
 from geo_assets.gym.environment import Environment, Message, State
 from geo_assets.gym.policies import key_of
-from geo_assets.models.loading import PIXELS_PER_CELL, fitted_size, open_photo
+from geo_assets.models import loading
+from geo_assets.models.loading import PIXELS_PER_CELL
 from geo_assets.settings import Task
 
 logger = logging.getLogger(__name__)
@@ -163,9 +164,8 @@ class _Running:
 def fit(image: Image.Image | Path, task: Task) -> Image.Image:
     """An image at the size that the model sees it in."""
     if isinstance(image, Path):
-        return open_photo(image, task.min_cells, task.max_cells)
-    size = fitted_size(*image.size, task.min_cells, task.max_cells)
-    return image if image.size == size else image.resize(size, Image.Resampling.BICUBIC)
+        return loading.open_photo(image, task.min_cells, task.max_cells)
+    return loading.fit(image, task.min_cells, task.max_cells)
 
 
 def _text_only(message: Message) -> Message:

@@ -1,0 +1,185 @@
+"""GRPO on environments with the real trainer: one turn, and tools whose images reach the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from geo_assets.gym import tasks
+from geo_assets.gym.tool_use import call_text
+from geo_assets.settings import Gym, Settings
+from geo_assets.workers import gym_metrics, gym_train, smoke, train
+from geo_assets.workers.harness import Job
+
+pytestmark = pytest.mark.slow
+
+
+def gym_of(settings: Settings, **values: Any) -> Settings:
+    run = settings.train.model_copy(update={"max_steps": 4, "save_steps": 2})
+    few = {"environment": "nlvr2", "train": run, "train_tasks": 12, "test_tasks": 6, "samples": 2}
+    return settings.model_copy(update={"gym": Gym().model_copy(update={**few, **values})})
+
+
+@pytest.fixture(scope="module")
+def make_tasks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Settings], Path]:
+    def make(settings: Settings) -> Path:
+        out = tmp_path_factory.mktemp("gym_tasks")
+        tasks.write_tasks(settings.gym, settings.task, out)
+        return out
+
+    return make
+
+
+def job(asset: str, out: Path, settings: Settings, **upstream: Path) -> Job:
+    out.mkdir(parents=True, exist_ok=True)
+    return Job(asset, out, settings, dict(upstream))
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def run(
+    settings: Settings,
+    start: Path,
+    make_tasks: Callable[[Settings], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Settings, Path, Path]:
+    """A short run on nlvr2 after a short warm-up: settings, tasks, checkpoints."""
+    warm = Gym().warm_up.model_copy(update={"steps": 3, "batch_size": 4})
+    chosen = gym_of(settings, options={"level": 1}, warm_up=warm)
+    folder, out = make_tasks(chosen), tmp_path_factory.mktemp("gym_checkpoints")
+    gym_train.main(job("gym_checkpoints", out, chosen, gym_tasks=folder, warm_start=start))
+    return chosen, folder, out
+
+
+def test_a_run_is_finite_and_logs_every_part(run: tuple[Settings, Path, Path]) -> None:
+    _, _, out = run
+    records = [record for record in lines(out / "log_history.jsonl") if "reward" in record]
+    assert [record["step"] for record in records] == [1, 2, 3, 4]
+    assert {"rewards/total_reward/mean", "rewards/format_reward/mean", "rewards/correct_reward/mean"} <= set(
+        records[0]
+    )
+    assert json.loads((out / "train_stats.json").read_text())["losses_finite"]
+    assert sorted(path.name for path in out.glob("checkpoint-*")) == ["checkpoint-2", "checkpoint-4"]
+    assert json.loads((out / "start" / "warm_up.json").read_text())["steps"] == 3
+    assert {"step", "id", "completion", "total", "format", "correct"} == set(lines(out / "samples.jsonl")[0])
+
+
+def test_a_killed_run_goes_on_where_it_was(
+    run: tuple[Settings, Path, Path], start: Path, tmp_path: Path
+) -> None:
+    """The second half after a stop equals the second half of the whole run."""
+    settings, folder, whole = run
+    half = settings.gym.train.model_copy(update={"max_steps": 2})
+    upstream = {"gym_tasks": folder, "warm_start": start}
+
+    class Stop(BaseException):
+        pass
+
+    class Halted(Job):
+        pass
+
+    order = job("gym_checkpoints", tmp_path, settings, **upstream)
+    with pytest.MonkeyPatch.context() as patch:
+        from geo_assets.workers import callbacks
+
+        original = callbacks.WholeCheckpoints.on_save
+
+        def stop_after_save(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            original(self, args, state, control, **kwargs)
+            if state.global_step == half.max_steps:
+                raise Stop
+
+        patch.setattr(callbacks.WholeCheckpoints, "on_save", stop_after_save)
+        with pytest.raises(Stop):
+            gym_train.main(order)
+    gym_train.main(order)
+    again, before = (lines(path / "log_history.jsonl") for path in (tmp_path, whole))
+    assert [r["loss"] for r in again if "loss" in r] == [r["loss"] for r in before if "loss" in r]
+
+
+def test_metrics_compare_start_and_policy(
+    run: tuple[Settings, Path, Path], start: Path, tmp_path: Path
+) -> None:
+    settings, folder, checkpoints = run
+    order = job(
+        "gym_metrics", tmp_path, settings, gym_tasks=folder, gym_checkpoints=checkpoints, warm_start=start
+    )
+    gym_metrics.main(order)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["checkpoint"] == "checkpoint-4"
+    assert set(summary["change"]) == {"greedy", "sampled", "blank"}
+    assert all(values["n"] == 6 for values in summary["change"].values())
+    assert len(lines(tmp_path / "policy" / "sampled" / "episodes.jsonl")) == 12
+    page = (tmp_path / "gym.html").read_text()
+    assert "always true" in page and "<script" not in page and "after 3 supervised steps" in page
+    assert "<img" in (tmp_path / "gallery.html").read_text()
+
+
+def test_rollout_and_trainer_agree(
+    settings: Settings, start: Path, make_tasks: Callable[[Settings], Path], tmp_path: Path
+) -> None:
+    chosen = gym_of(settings, options={"level": 1})
+    order = job("gym_checkpoints", tmp_path, chosen, gym_tasks=make_tasks(chosen), warm_start=start)
+    trainer, _ = trainer_of(order)
+    gap = smoke.audit(trainer, 4)
+    assert gap["max_abs_gap"] < 0.05 and gap["mean_abs_gap"] < smoke.GAP_LIMITS["float32"] * 10
+
+
+def trainer_of(order: Job) -> tuple[Any, Any]:
+    environment = tasks.environment_of(order.settings.gym, order.settings.task, "train")
+    folder, _ = gym_train.start_of(order, environment)
+    settings = gym_train.training_settings(order.settings, environment)
+    subject = gym_train.subject(order, settings, environment, folder)
+    trainer, _ = train.build_trainer(order, settings, train.rollout_cycle(settings.train), subject)
+    return trainer, environment
+
+
+def test_images_of_a_tool_reach_the_model_in_training(
+    settings: Settings, start: Path, make_tasks: Callable[[Settings], Path], tmp_path: Path
+) -> None:
+    """Every rollout zooms once and then answers; the trainer's forward pass sees two photos an episode."""
+    roomy = settings.task.model_copy(update={"max_completion_length": 160})
+    chosen = gym_of(settings.model_copy(update={"task": roomy}), environment="geospot-zoom")
+    order = job("gym_checkpoints", tmp_path, chosen, gym_tasks=make_tasks(chosen), warm_start=start)
+    trainer, environment = trainer_of(order)
+    tokenizer = trainer.processing_class.tokenizer
+    scripts = [call_text("zoom", x=0, y=0, width=500, height=500), environment.solution(0)]
+    turns: list[int] = []
+
+    def scripted(
+        prompt_ids: list[list[int]], images: Any, *args: Any, **kwargs: Any
+    ) -> tuple[list[list[int]], None]:
+        text = scripts[min(len(turns), 1)]
+        turns.append(sum(map(len, images)))
+        ids = tokenizer(text + tokenizer.eos_token, add_special_tokens=False)["input_ids"]
+        return [list(ids) for _ in prompt_ids], None
+
+    seen: list[tuple[int, int]] = []
+    forward = trainer._get_per_token_logps_and_entropies
+
+    def counted(model: Any, input_ids: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        pads = int((input_ids == model.config.image_token_id).sum())
+        seen.append((pads, len(kwargs["image_grid_thw"])))
+        return forward(model, input_ids, *args, **kwargs)
+
+    trainer._generate_single_turn = scripted
+    trainer._get_per_token_logps_and_entropies = counted
+    trainer.args.max_steps = 1
+    trainer.train()
+    assert turns[:2] == [8, 16]  # eight episodes: one photo each, then one more
+    cells = 16 * 6  # a photo of 683 x 512 px has 3 x 2 cells under this budget
+    assert seen and seen[-1] == (cells, 16)
+    record = next(r for r in trainer.state.log_history if "reward" in r)
+    assert record["tools/call_frequency"] == 1.0 and record["tools/failure_frequency"] == 0.0
+    assert record["rewards/format_reward/mean"] == 1.0
+    assert torch.isfinite(torch.tensor(record["loss"]))
+    said = lines(tmp_path / "samples.jsonl")[0]["completion"]
+    assert "zoom" in said and "[image]" in said and "<answer>" in said
