@@ -1,13 +1,14 @@
 """Zips of images: which members may be used, and the bytes of one member.
 
 A member is known by its file stem, the id of its CSV row. `__MACOSX`, dotfiles, symbolic links, absolute or
-climbing paths, encrypted entries, other file types and repeated stems are skipped and counted. Members are
-read by offset, so that opening a zip of 50,000 entries costs one pass over its directory, once, and a zip
-that lies on a server is read by the same code (`ranges.py`). Left out: multi-disk archives.
+climbing paths, encrypted entries, odd names, other files and repeated stems are skipped and counted.
+Members are read by offset, so that opening a zip of 50,000 entries costs one pass over its directory, once,
+and a zip that lies on a server is read by the same code (`ranges.py`). Left out: multi-disk archives.
 """
 
 from __future__ import annotations
 
+import re
 import stat
 import struct
 import zipfile
@@ -21,6 +22,8 @@ import polars as pl
 from geo_assets.errors import DataError
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp"})
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""Stems that may become the name of a stored photo."""
 LOCAL_HEADER_BYTES = 30
 ENCRYPTED = 0x1
 
@@ -61,6 +64,8 @@ def skip_reason(info: zipfile.ZipInfo) -> str | None:
         return "symlink"
     if path.suffix.lower() not in IMAGE_SUFFIXES:
         return "other_file"
+    if not SAFE_ID.fullmatch(path.stem):
+        return "unsafe_name"
     if info.flag_bits & ENCRYPTED:
         return "encrypted"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

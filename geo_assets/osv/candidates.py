@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from geo_assets.osv import labels, sampling, schema
 from geo_assets.osv.labels import REASON, LabelCounts
+from geo_assets.osv.membership import Keys, Mask, Membership
 from geo_assets.osv.mirror import Mirror, Split
 
 RESERVE_SHARE = 0.5
 RESERVE_ROWS = 100
 COMPACT_ROWS = 200_000
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,8 @@ class Candidates:
     counts: LabelCounts
     skipped_members: Counter[str]
     rows_read: int = 0
+    available: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Usable rows by zip and country, before any cap: what a choice of zips can give."""
 
     def dropped(self) -> Counter[str]:
         """Everything that was left out before a photo was opened, by reason."""
@@ -85,42 +85,31 @@ def read_candidates(
 
 def _read(mirror: Mirror, split: Split, found: Candidates, best: _Best, exclusions: Exclusions) -> None:
     """Pass over the CSV once, counting what is dropped and keeping the best."""
-    members, dropped = _Members(found.members["id"]), found.counts.dropped
+    members, dropped = Membership(found.members), found.counts.dropped
+
+    def keep(rows: pl.DataFrame, keys: Keys, usable: Mask) -> None:
+        usable = exclusions.apply(rows, usable, dropped)
+        members.count(rows["country_iso2"], keys, usable)
+        best.add(rows, keys, usable)
+
     for block in schema.read_blocks(mirror.csv(split), schema.USED_COLUMNS, labels.reason().alias(REASON)):
         found.rows_read += block.height
-        named = block["id"].is_not_null().to_numpy()
-        usable = members.first_rows(sampling.keys(block["id"]), named, dropped)
-        wrong = block[REASON].is_not_null().to_numpy()
+        keys, named = sampling.keys(block["id"]), _present(block["id"])
+        usable = members.first_rows(keys, named, dropped)
+        wrong = _present(block[REASON])
         if wrong.any():
             mended = labels.clean(block.filter(pl.Series(wrong & (usable | ~named))), found.counts)
-            best.add(mended, exclusions.apply(mended, np.ones(mended.height, dtype=bool), dropped))
-        block = block.drop(REASON).rename({"country": "country_iso2"})
-        best.add(block, exclusions.apply(block, usable & ~wrong, dropped))
-    dropped["member_without_row"] += int((~members.seen).sum())
+            keep(mended, sampling.keys(mended["id"]), np.ones(mended.height, dtype=bool))
+        keep(block.drop(REASON).rename({"country": "country_iso2"}), keys, usable & ~wrong)
+    dropped["image_without_row"] += int((~members.seen).sum())
+    found.available = members.available()
 
 
-class _Members:
-    """Which ids have a member, in 9 bytes a member."""
-
-    def __init__(self, ids: pl.Series) -> None:
-        self.keys = np.sort(sampling.keys(ids))
-        self.seen = np.zeros(len(self.keys), dtype=bool)
-
-    def first_rows(self, keys: NDArray[np.uint64], named: Mask, dropped: Counter[str]) -> Mask:
-        """The rows (by key) that have a member and are the first with their id; the others are counted."""
-        if len(self.keys) == 0:
-            dropped["row_without_member"] += int(named.sum())
-            return np.zeros(len(keys), dtype=bool)
-        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        has = (self.keys[at] == keys) & named
-        dropped["row_without_member"] += int((named & ~has).sum())
-        _, first = np.unique(keys, return_index=True)
-        repeated = np.ones(len(keys), dtype=bool)
-        repeated[first] = False
-        repeated |= self.seen[at]
-        dropped["id_repeated"] += int((has & repeated).sum())
-        self.seen[at[has]] = True
-        return has & ~repeated
+def _present(values: pl.Series) -> Mask:
+    """Which values are not null."""
+    if values.null_count() in (0, len(values)):
+        return np.full(len(values), values.null_count() == 0)
+    return values.is_not_null().to_numpy()
 
 
 class _Best:
@@ -130,14 +119,21 @@ class _Best:
         self.reserve, self.seed, self.parts = reserve, seed, [rows]
         self.bar = pl.DataFrame(schema={"country_iso2": pl.String, "bar": pl.UInt64})
 
-    def add(self, rows: pl.DataFrame, usable: Mask) -> None:
+    def add(self, rows: pl.DataFrame, keys: Keys, usable: Mask) -> None:
         """Add the usable rows, less those that can no longer be among the best of their country."""
-        order = sampling.priorities(rows["id"], self.seed)
-        bar = rows.select("country_iso2").join(self.bar, on="country_iso2", how="left", maintain_order="left")
-        hopeful = (order <= bar["bar"]).fill_null(True) & pl.Series(usable)
-        self.parts.append(compact(schema.parse_details(rows.with_columns(order).filter(hopeful))))
+        order = sampling.priority_of_keys(keys, self.seed)
+        hopeful = pl.Series(usable & (order <= self._bars(rows["country_iso2"])))
+        rows = rows.with_columns(pl.Series("priority", order)).filter(hopeful)
+        self.parts.append(compact(schema.parse_details(rows)))
         if sum(part.height for part in self.parts) > COMPACT_ROWS + self.parts[0].height:
             self.rows()
+
+    def _bars(self, countries: pl.Series) -> Keys:
+        """The priority that a row of each country must not exceed."""
+        if self.bar.is_empty():
+            return np.full(len(countries), np.iinfo(np.uint64).max)
+        bars = countries.to_frame().join(self.bar, on="country_iso2", how="left", maintain_order="left")
+        return bars["bar"].fill_null(np.iinfo(np.uint64).max).to_numpy()
 
     def rows(self) -> pl.DataFrame:
         """The best rows so far, by country and priority."""

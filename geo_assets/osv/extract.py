@@ -19,6 +19,7 @@ from typing import Literal
 
 from geo_assets.osv import images, ocr, overlays
 from geo_assets.osv.archive import DamagedMember
+from geo_assets.osv.download import check_space
 from geo_assets.osv.fingerprint import hashes, sha256
 from geo_assets.osv.mirror import Mirror
 from geo_assets.osv.processes import Processes
@@ -129,6 +130,7 @@ class Extractor:
     def __call__(self, members: list[dict]) -> list[Outcome]:
         """Outcome of each member, in order; only those not known yet are extracted."""
         todo = [member for member in members if member["id"] not in self.outcomes]
+        check_space(self.out_dir, sum(member["bytes"] for member in todo))
         self.mirror.bring(todo)
         work = partial(extract_one, mirror=self.mirror, out_dir=self.out_dir, options=self.options)
         started = reported = time.monotonic()

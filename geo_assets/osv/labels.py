@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from geo_assets.osv import schema
 from geo_assets.osv.sphere import nearest_km
 
 REASON = "reason"
 NAMIBIA = "NA"
 MAX_LABEL_KM = 200.0
-SAFE_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
 
 @dataclass
@@ -51,8 +51,6 @@ def reason() -> pl.Expr:
     return (
         pl.when(pl.col("id").is_null())
         .then(pl.lit("id_missing"))
-        .when(~pl.col("id").str.contains(SAFE_ID))
-        .then(pl.lit("id_malformed"))
         .when(~on_earth.fill_null(False) | null_island.fill_null(False))
         .then(pl.lit("coordinates_bad"))
         .when(pl.col("country").is_null())
@@ -66,13 +64,15 @@ def clean(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
     """Rows with a usable id, point and country; the rest is counted by reason.
 
     Args:
-        frame: id, latitude, longitude, country, parsed, and `reason()` as column REASON.
+        frame: id, latitude, longitude, country, parsed, and `reason()` as column REASON; a country is
+            trimmed only where it has a reason.
         counts: receives the reasons.
 
     Returns:
         The kept rows, in order, `country` renamed to `country_iso2`, without the reason.
     """
     if frame[REASON].null_count() < frame.height:
+        frame = frame.with_columns(*schema.trimmed("country")).with_columns(reason().alias(REASON))
         frame = _recover_namibia(frame, counts)
         wrong = frame.drop_nulls(REASON)
         counts.dropped.update(wrong[REASON])

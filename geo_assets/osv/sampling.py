@@ -28,6 +28,8 @@ def _splitmix64(values: np.ndarray) -> np.ndarray:
 def keys(ids: pl.Series) -> np.ndarray:
     """A uint64 per id: its number, or a hash of it where it is none. "7" and "07" share one."""
     numbers = ids.cast(pl.UInt64, strict=False)
+    if numbers.null_count() == 0:
+        return numbers.to_numpy()
     values = numbers.fill_null(0).to_numpy().copy()
     for row in (numbers.is_null() & ids.is_not_null()).arg_true():
         digest = hashlib.blake2b(str(ids[row]).encode(), digest_size=8).digest()
@@ -41,8 +43,13 @@ def priority(ids: pl.Series, seed: int, salt: str = "") -> np.ndarray:
     >>> priority(pl.Series(["7", "a"]), 42).tolist() == priority(pl.Series(["a", "7"]), 42).tolist()[::-1]
     True
     """
+    return priority_of_keys(keys(ids), seed, salt)
+
+
+def priority_of_keys(values: np.ndarray, seed: int, salt: str = "") -> np.ndarray:
+    """`priority` from the ids' `keys`."""
     key = hashlib.blake2b(f"{seed}/{salt}".encode(), digest_size=8).digest()
-    return _splitmix64(keys(ids) ^ np.frombuffer(key, dtype="<u8")[0])
+    return _splitmix64(values ^ np.frombuffer(key, dtype="<u8")[0])
 
 
 def priorities(ids: pl.Series, seed: int) -> pl.Series:

@@ -91,11 +91,11 @@ def trimmed(*columns: str) -> Iterator[pl.Expr]:
 
 
 def parse(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Trim the label columns; coordinates become float64 degrees, null where they are no number."""
+    """Coordinates as float64 degrees, null where they are no number; an empty id is null."""
     names = frame.collect_schema().names()
-    frame = frame.with_columns(trimmed(*(name for name in LABEL_COLUMNS if name in names)))
-    degrees = [name for name in ("latitude", "longitude") if name in names]
-    return frame.with_columns(pl.col(degrees).cast(pl.Float64, strict=False))
+    degrees = [pl.col(n).cast(pl.Float64, strict=False) for n in ("latitude", "longitude") if n in names]
+    ids = [pl.when(pl.col("id") != "").then(pl.col("id")) for _ in range("id" in names)]
+    return frame.with_columns(*degrees, *ids)
 
 
 def parse_details(frame: pl.DataFrame) -> pl.DataFrame:
@@ -103,7 +103,7 @@ def parse_details(frame: pl.DataFrame) -> pl.DataFrame:
 
     Apart from `parse` because it is worth doing only for the rows that are kept.
     """
-    frame = frame.with_columns(trimmed(*(name for name in DETAIL_COLUMNS if name in frame.columns)))
+    frame = frame.with_columns(trimmed(*(n for n in ("country", *DETAIL_COLUMNS) if n in frame.columns)))
     if "creator_id" in frame.columns:
         frame = frame.with_columns(pl.col("creator_id").str.replace(r"^(\d+)\.0$", "$1"))
     return frame

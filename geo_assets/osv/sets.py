@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -54,7 +55,7 @@ def build_train_pool(source_dir: Path, out_dir: Path, settings: TrainPool, worke
         extractor.finish(frame["id"])
     (out_dir / CACHE).unlink(missing_ok=True)
     _write_traces(mirror, out_dir, frame["id"])
-    return _finish(out_dir, "train_pool", frame, found, filled, attempt, started)
+    return _finish(out_dir, "train_pool", frame, found, filled, attempt, started, cap)
 
 
 def build_eval_osv(source_dir: Path, out_dir: Path, settings: EvalOsv, workers: int = 1) -> SetStats:
@@ -134,6 +135,17 @@ def _table(found: Candidates, filled: Filled, attempt: Attempt) -> pl.DataFrame:
     return photos.join(found.rows, on="id", how="left")
 
 
+def zips_and_caps(available: dict[str, dict[str, int]], cap: int) -> dict[str, str]:
+    """What the first two zips and all zips can give under a cap: rows, countries, countries at the cap."""
+    found = {}
+    for name, zips in (("the first two zips", sorted(available)[:2]), ("all zips", sorted(available))):
+        rows = sum((Counter(available[z]) for z in zips), Counter[str]())
+        full = sum(n >= cap for n in rows.values())
+        taken = sum(min(n, cap) for n in rows.values())
+        found[f"{name} ({len(zips)})"] = f"{taken:,} rows of {len(rows)} countries, {full} at the cap"
+    return found
+
+
 def _write_traces(mirror: Mirror, out_dir: Path, ids: pl.Series) -> None:
     """Keep the reasoning traces of the rows taken, where the source has some."""
     source = mirror.root / "traces.jsonl"
@@ -145,7 +157,7 @@ def _write_traces(mirror: Mirror, out_dir: Path, ids: pl.Series) -> None:
 
 def _finish(
     out_dir: Path, name: str, frame: pl.DataFrame, found: Candidates, filled: Filled, attempt: Attempt,
-    started: float,
+    started: float, cap: int = 0,
 ) -> SetStats:  # fmt: skip
     """Write what belongs to a set beside its photos; the table last, so that it stands for a whole set."""
     table = frame.select(list(schema.SET_SCHEMA))
@@ -164,6 +176,7 @@ def _finish(
             "label_disagrees": int((~labels.agreement(table)).sum()),
             "refused": dict(sorted(filled.refused.items())),
             "ocr": attempt.extractor.options.use_ocr,
+            "zips_and_caps": zips_and_caps(found.available, cap) if cap else {},
         },
     )
     write_prints(out_dir, frame.select("id", "sha256", "phash", "long_hash").rows())

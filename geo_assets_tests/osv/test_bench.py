@@ -22,6 +22,7 @@ def test_full_size_rows_have_the_real_shape(tmp_path):
 
 @pytest.mark.slow
 def test_bench_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench_photos, "DIFFERENT", 3)
     monkeypatch.setattr(bench, "PHOTOS_PER_ZIP", 60)
     monkeypatch.setattr(bench, "CHOSEN", (5, 10, 20))
     parser = argparse.ArgumentParser()
@@ -31,7 +32,8 @@ def test_bench_data(tmp_path, monkeypatch, capsys):
     assert "csv, all zips" in out and "x the speed" in out and "copy 20 from 4 zip(s)" in out
 
 
-def test_every_way_gives_the_chosen_photos(tmp_path):
+def test_every_way_gives_the_chosen_photos(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench_photos, "DIFFERENT", 3)
     mirror = bench_photos.write_zips(tmp_path / "zips", 2, 12)
     for way in bench_photos.WAYS.values():
         (tmp_path / "out/images").mkdir(parents=True, exist_ok=True)

@@ -55,13 +55,14 @@ def test_points_that_are_nowhere(point):
     assert counts.dropped == {"coordinates_bad": 1}
 
 
-@pytest.mark.parametrize(
-    ("member_id", "reason"),
-    [(None, "id_missing"), ("../x", "id_malformed"), ("a/b", "id_malformed"), (".x", "id_malformed")],
-)
-def test_ids_that_cannot_name_a_file(member_id, reason):
-    kept, counts = clean((member_id, PARIS, "FR"))
-    assert kept.is_empty() and counts.dropped == {reason: 1}
+def test_an_empty_id_is_an_error_row():
+    kept, counts = clean((None, PARIS, "FR"))
+    assert kept.is_empty() and counts.dropped == {"id_missing": 1}
+
+
+def test_a_padded_country_is_trimmed():
+    kept, counts = clean(("1", PARIS, " FR "), ("2", PARIS, "  "))
+    assert kept["country_iso2"].to_list() == ["FR"] and counts.dropped == {"country_missing": 1}
 
 
 def test_far_labels_are_those_whose_country_is_elsewhere():

@@ -130,7 +130,7 @@ def test_whatever_is_wrong_is_replaced_and_counted(tmp_path):
     assert stats.dropped == {
         "coordinates_bad": 1, "damaged": 1, "empty": 1, "id_missing": 1, "id_repeated": 1,
         "identical_photo": 1,
-        "member_macos_metadata": 1, "member_without_row": 1, "not_an_image": 1, "row_without_member": 1,
+        "member_macos_metadata": 1, "image_without_row": 1, "not_an_image": 1, "row_without_image": 1,
         "too_small": 1,
     }  # fmt: skip
     capped = sets.build_train_pool(tmp_path / "m", tmp_path / "less", TrainPool(cap_per_country=9))
@@ -144,7 +144,7 @@ def test_rows_and_members_that_do_not_match(tmp_path):
     write_csv(tmp_path / "test.csv", [row("1"), row("2"), row("3"), row("4", latitude="")])
     stats = sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
     assert sorted(sets.read_set(tmp_path / "out")["id"]) == ["1", "2"]
-    assert stats.dropped == {"row_without_member": 2, "member_without_row": 1}
+    assert stats.dropped == {"row_without_image": 2, "image_without_row": 1}
 
 
 def twin_mirror(root):
@@ -167,7 +167,7 @@ def test_twins_of_test_photos_never_reach_the_pool(tmp_path):
     assert sets.read_set(tmp_path / "pool")["id"].to_list() == ["1"]
     assert stats.dropped == {
         "id_in_test": 1, "sequence_in_test": 1, "identical_to_test": 1, "near_identical_to_test": 1,
-        "row_without_member": 1,
+        "row_without_image": 1,
     }  # fmt: skip
     sets.build_eval_osv(tmp_path / "m", tmp_path / "eval", EVAL)
     assert not any(leaks.shared_with_pool(tmp_path / "eval", tmp_path / "pool").values())
@@ -211,3 +211,15 @@ def test_checks_find_what_is_broken(tmp_path):
     assert sets.undecodable_images(tmp_path / "pool") == sorted([first, second])
     wrong = sets.read_set(tmp_path / "pool").with_columns(country_iso2=pl.lit("FR"))
     assert sets.label_agreement(wrong) == 0.25
+
+
+def test_the_card_says_what_other_zips_would_give(mirror, pool):
+    out, stats = pool
+    both = "32 rows of 4 countries, 4 at the cap"
+    assert stats.notes["zips_and_caps"] == {"the first two zips (2)": both, "all zips (2)": both}
+    assert both in (out / "data_card.md").read_text()
+    available = {"a": {"FR": 500, "NA": 3}, "b": {"FR": 1}, "c": {"NA": 400, "JP": 7}}
+    assert sets.zips_and_caps(available, 400) == {
+        "the first two zips (2)": "403 rows of 2 countries, 1 at the cap",
+        "all zips (3)": "807 rows of 3 countries, 2 at the cap",
+    }

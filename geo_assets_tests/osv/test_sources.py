@@ -70,7 +70,7 @@ def test_loose_photos_are_found_by_id_in_every_layout(tmp_path, layout):
     sources.build_osv_zips(settings, tmp_path / "out", Runtime())
     stats = sets.build_eval_osv(tmp_path / "out", tmp_path / "eval", EvalOsv())
     assert sorted(sets.read_set(tmp_path / "eval")["id"]) == ["1", "2"]
-    assert stats.dropped == {"row_without_member": 2, "member_without_row": 1}
+    assert stats.dropped == {"row_without_image": 2, "image_without_row": 1}
 
 
 def test_limit_with_no_train_zips_needs_test_files_only(tmp_path):
@@ -107,8 +107,8 @@ def test_the_drawn_mirror_meets_every_oddity(tmp_path):
     pool = sets.build_train_pool(tmp_path / "zips", tmp_path / "pool", TrainPool())
     assert pool.countries["NA"] == 2 and pool.notes["recovered_namibia"] == 1
     assert pool.dropped == {
-        "damaged": 2, "empty": 1, "identical_to_test": 1, "member_macos_metadata": 2, "member_without_row": 1,
-        "not_an_image": 1, "row_without_member": 1,
+        "damaged": 2, "empty": 1, "identical_to_test": 1, "member_macos_metadata": 2, "image_without_row": 1,
+        "not_an_image": 1, "row_without_image": 1,
     }  # fmt: skip
     assert pool.cropped == 2 and pool.rows == 120 + 4 - 1
     traces = pl.read_parquet(tmp_path / "pool/traces.parquet")

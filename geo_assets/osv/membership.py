@@ -1,0 +1,70 @@
+"""Which CSV rows have a member in the zips, in a few bytes a member.
+
+Ids are compared by `sampling.keys`; the caller compares the ids of the rows that it takes as text, because
+"7" and "07" share a key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from geo_assets.osv import sampling
+
+Mask = NDArray[np.bool_]
+Keys = NDArray[np.uint64]
+
+
+class Membership:
+    """The members of one split, by key. `members` is a member table."""
+
+    def __init__(self, members: pl.DataFrame) -> None:
+        keys = sampling.keys(members["id"])
+        order = np.argsort(keys, kind="stable")
+        self.keys = keys[order]
+        self.seen = np.zeros(len(keys), dtype=bool)
+        self._zips = members["zip"].to_physical().to_numpy()[order]
+        names = members.select("zip").unique()["zip"]
+        self._names = dict(zip(names.to_physical().to_list(), names.cast(pl.String).to_list(), strict=True))
+        self._counts: list[pl.DataFrame] = []
+
+    def first_rows(self, keys: Keys, named: Mask, dropped: Counter[str]) -> Mask:
+        """The rows that have a member and are the first with their id; the others are counted.
+
+        Args:
+            keys: of the rows, in file order.
+            named: which rows have an id.
+            dropped: receives the counts.
+        """
+        if len(self.keys) == 0:
+            dropped["row_without_image"] += int(named.sum())
+            return np.zeros(len(keys), dtype=bool)
+        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        has = (self.keys[at] == keys) & named
+        dropped["row_without_image"] += int((named & ~has).sum())
+        _, first = np.unique(keys, return_index=True)
+        repeated = np.ones(len(keys), dtype=bool)
+        repeated[first] = False
+        repeated |= self.seen[at]
+        dropped["id_repeated"] += int((has & repeated).sum())
+        self.seen[at[has]] = True
+        return has & ~repeated
+
+    def count(self, countries: pl.Series, keys: Keys, usable: Mask) -> None:
+        """Count the usable rows by country and the zip of their member."""
+        if usable.any():
+            zips = self._zips[np.searchsorted(self.keys, keys[usable])]
+            rows = pl.DataFrame({"zip": zips, "country": countries.filter(pl.Series(usable))})
+            self._counts.append(rows.group_by("zip", "country").len())
+
+    def available(self) -> dict[str, dict[str, int]]:
+        """Rows counted, by zip and country, both sorted."""
+        found: dict[str, dict[str, int]] = {name: {} for name in sorted(self._names.values())}
+        if self._counts:
+            total = pl.concat(self._counts).group_by("zip", "country").agg(pl.col("len").sum())
+            for number, country, rows in total.sort("country").iter_rows():
+                found[self._names[number]][country] = rows
+        return found
