@@ -69,6 +69,6 @@ def test_the_part_reaches_the_model(name: str, settings: Settings, model: Path) 
             list(request.messages), add_generation_prompt=True, tokenize=False
         )
         ids = processor(text=[text], images=[list(request.photos)])["input_ids"][0]
-        assert list(ids).count(processor.image_token_id) == episode.turns[1].visual_tokens == 12
-        assert episode.turns[0].visual_tokens == 6
+        assert list(ids).count(processor.image_token_id) == episode.turns[1].visual_tokens == 8
+        assert episode.turns[0].visual_tokens == 4
     backend.close()

@@ -15,6 +15,7 @@ from geo_assets.gym.tool_use import call_text
 from geo_assets.settings import Gym, Settings
 from geo_assets.workers import gym_metrics, gym_train, smoke, train
 from geo_assets.workers.harness import Job
+from geo_assets_tests.gym.test_docs import installed  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 
@@ -83,9 +84,6 @@ def test_a_killed_run_goes_on_where_it_was(
     class Stop(BaseException):
         pass
 
-    class Halted(Job):
-        pass
-
     order = job("gym_checkpoints", tmp_path, settings, **upstream)
     with pytest.MonkeyPatch.context() as patch:
         from geo_assets.workers import callbacks
@@ -121,6 +119,28 @@ def test_metrics_compare_start_and_policy(
     page = (tmp_path / "gym.html").read_text()
     assert "always true" in page and "<script" not in page and "after 3 supervised steps" in page
     assert "<img" in (tmp_path / "gallery.html").read_text()
+
+
+def test_an_environment_of_another_package_is_trained_and_measured(
+    settings: Settings,
+    start: Path,
+    installed: Path,  # noqa: F811 - the fixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The page's package, installed apart, goes through all three programs by its name alone."""
+    monkeypatch.syspath_prepend(str(installed))
+    chosen = gym_of(settings, environment="brighter")
+    folders = {name: tmp_path / name for name in ("gym_tasks", "gym_checkpoints", "gym_metrics")}
+    for folder in folders.values():
+        folder.mkdir()
+    tasks.write_tasks(chosen.gym, chosen.task, folders["gym_tasks"])
+    upstream = {**folders, "warm_start": start}
+    gym_train.main(job("gym_checkpoints", folders["gym_checkpoints"], chosen, **upstream))
+    gym_metrics.main(job("gym_metrics", folders["gym_metrics"], chosen, **upstream))
+    records = [r for r in lines(folders["gym_checkpoints"] / "log_history.jsonl") if "reward" in r]
+    assert "rewards/margin_reward/mean" in records[0]
+    assert json.loads((folders["gym_metrics"] / "summary.json").read_text())["environment"] == "brighter"
 
 
 def test_rollout_and_trainer_agree(
@@ -175,7 +195,7 @@ def test_images_of_a_tool_reach_the_model_in_training(
     trainer.args.max_steps = 1
     trainer.train()
     assert turns[:2] == [8, 16]  # eight episodes: one photo each, then one more
-    cells = 16 * 6  # a photo of 683 x 512 px has 3 x 2 cells under this budget
+    cells = 16 * 4  # a photo of 683 x 512 px has 2 x 2 cells under a budget of 6
     assert seen and seen[-1] == (cells, 16)
     record = next(r for r in trainer.state.log_history if "reward" in r)
     assert record["tools/call_frequency"] == 1.0 and record["tools/failure_frequency"] == 0.0
