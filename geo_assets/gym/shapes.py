@@ -71,8 +71,8 @@ def _colours(a: Figure, b: Figure) -> str:
 KINDS_OF_LEVEL = {1: 2, 2: 4, 3: 6}
 """How many kinds of statement a level has: one image alone, both colours, shapes and sameness."""
 KINDS = (
-    Kind("the left image is {s}", tuple(COLOURS), lambda a, b: a.colour, lambda a, b, s: a.colour == s),
-    Kind("the right image is {s}", tuple(COLOURS), lambda a, b: b.colour, lambda a, b, s: b.colour == s),
+    Kind("the left image is {s}", tuple(COLOURS), _colours, lambda a, b, s: a.colour == s),
+    Kind("the right image is {s}", tuple(COLOURS), _colours, lambda a, b, s: b.colour == s),
     Kind("both images are {s}", tuple(COLOURS), _colours, lambda a, b, s: a.colour == b.colour == s),
     Kind("one image is {s}", tuple(COLOURS), _colours, lambda a, b, s: (a.colour == s) != (b.colour == s)),
     Kind("the left image has a {s}", SHAPES, lambda a, b: a.shape, lambda a, b, s: a.shape == s),
