@@ -17,7 +17,7 @@ from geo_assets.task import prompt
 
 EVAL_SPLITS = ("eval_osv", "eval_quick", "eval_pano", "eval_photos")
 
-# The tasks depend on neither how they are trained on nor how they are played; training not on how it is judged.
+# Tasks depend on neither how they are trained on nor how they are played; training not on how it is judged.
 _NOT_IN_TASKS = frozenset({"samples", "temperature", "warm_up", "train"})
 _NOT_IN_GYM_RUN = frozenset({"samples", "temperature", "test_tasks"})
 _NOT_IN_GYM_METRICS = frozenset({"train", "train_tasks"})
@@ -160,12 +160,13 @@ _SPECS = (
     ),
     AssetSpec(
         "gym_checkpoints", "gym",
-        "GRPO on that environment, from the start model: LoRA checkpoints, training curves and sample answers.",
+        "GRPO on that environment, from the start model: LoRA checkpoints, training curves, sample answers.",
         ("gym_tasks", "warm_start"), ("gym", "task"), "gym_train", ("trl",), True, without=_NOT_IN_GYM_RUN,
     ),
     AssetSpec(
         "gym_metrics", "gym",
-        "The environment's test tasks before and after GRPO: rewards with paired intervals, a control, a page.",
+        "The environment's test tasks before and after GRPO: rewards with paired intervals, a control and a "
+        "page.",
         ("gym_checkpoints", "gym_tasks"), ("gym", "task"), "gym_metrics", ("pytorch",), False,
         without=_NOT_IN_GYM_METRICS, borrows=("warm_start",),
     ),
