@@ -84,9 +84,8 @@ def changes(overrides: dict[str, str]) -> list[str]:
                 round(float(found[key] or 0), digits)
                 for key in ("before", "after", "difference", "low", "high")
             )
-            rows.append(
-                f"{decoding} | {name} | {before:g} | {after:g} | {change:+g} [{low:+g}, {high:+g}] | {found['n']} |"
-            )
+            interval = f"{change:+g} [{low:+g}, {high:+g}]"
+            rows.append(f"{decoding} | {name} | {before:g} | {after:g} | {interval} | {found['n']} |")
     return rows
 
 
