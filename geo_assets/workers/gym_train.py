@@ -20,7 +20,7 @@ from geo_assets.gym.tool_use import ToolUse, trained_environment
 from geo_assets.gym.training import require_sound, reward_functions
 from geo_assets.models.loading import Photos, start_model_dir
 from geo_assets.settings import Settings
-from geo_assets.workers import train
+from geo_assets.workers import train, train_setup
 from geo_assets.workers.gym_warm_up import warm_up
 from geo_assets.workers.harness import Job, run
 from geo_assets.workers.scoring import write_json
@@ -42,8 +42,8 @@ def main(job: Job) -> None:
     environment = require_sound(tasks.environment_of(gym, job.settings.task, "train"))
     start, figures = start_of(job, environment)
     settings = training_settings(job.settings, environment)
-    trainer, progress = train.build_trainer(
-        job, settings, train.rollout_cycle(settings.train), subject(job, settings, environment, start)
+    trainer, progress = train_setup.build_trainer(
+        job, settings, train_setup.rollout_cycle(settings.train), subject(job, settings, environment, start)
     )
     train.learn(job, settings, trainer, resumes=True)
     train.finish(job, settings, trainer, progress.step_seconds)
@@ -71,7 +71,7 @@ def training_settings(settings: Settings, environment: Environment) -> Settings:
     return settings.model_copy(update={"train": train_, "task": task})
 
 
-def subject(job: Job, settings: Settings, environment: Environment, start: Path) -> train.Subject:
+def subject(job: Job, settings: Settings, environment: Environment, start: Path) -> train_setup.Subject:
     """What the trainer is given."""
     from geo_assets.workers.gym_trainer import GymTrainer
 
@@ -84,7 +84,7 @@ def subject(job: Job, settings: Settings, environment: Environment, start: Path)
             environment, lambda image: fit(image, settings.task)
         )
         config["max_tool_calling_iterations"] = environment.limits.max_turns - 1
-    return train.Subject(start, rows, functions, weights, GymTrainer, more, config)
+    return train_setup.Subject(start, rows, functions, weights, GymTrainer, more, config)
 
 
 def dataset(folder: Path, settings: Settings) -> Any:

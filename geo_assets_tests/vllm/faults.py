@@ -104,10 +104,12 @@ def stock_sync() -> None:
 
 @fault
 def other_dtype() -> None:
-    from geo_assets.workers import train
+    from geo_assets.workers import train_setup
 
-    load = train.load_model
-    train.load_model = lambda folder, runtime, dtype, attention: load(folder, runtime, "bfloat16", attention)
+    load = train_setup.load_model
+    train_setup.load_model = lambda folder, runtime, dtype, attention: load(
+        folder, runtime, "bfloat16", attention
+    )
 
 
 @fault
@@ -132,16 +134,16 @@ def _change_sampling(change: Callable[[Any], None]) -> None:
 
 
 def _change_arguments(extra: dict[str, Any]) -> None:
-    from geo_assets.workers import train
+    from geo_assets.workers import train_setup
 
-    config = train.grpo_config
+    config = train_setup.grpo_config
 
     def changed(*arguments: Any) -> Any:
         made = config(*arguments)
         made.generation_kwargs = extra
         return made
 
-    train.grpo_config = changed
+    train_setup.grpo_config = changed
 
 
 def run(name: str, job: Job) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from geo_assets.errors import TrainingError
 from geo_assets.settings import Settings
-from geo_assets.workers import checkpoint_files, smoke, train
+from geo_assets.workers import checkpoint_files, smoke, train, train_setup
 from geo_assets.workers.harness import Job
 
 
@@ -174,11 +174,11 @@ def test_settings_that_cannot_be_resumed_exactly_are_refused(
     settings: Settings, values: dict[str, int], message: str
 ) -> None:
     with pytest.raises(TrainingError, match=message):
-        train.rollout_cycle(with_train(settings, **values).train)
+        train_setup.rollout_cycle(with_train(settings, **values).train)
 
 
 def test_the_pod_serves_two_steps_per_rollout() -> None:
-    assert train.rollout_cycle(Settings(name="pod").train) == 2
+    assert train_setup.rollout_cycle(Settings(name="pod").train) == 2
 
 
 def test_an_adapter_in_the_vision_tower_is_refused(
