@@ -10,15 +10,17 @@ from geo_assets.defs.runner import run_worker
 from geo_assets.settings import Runtime, Settings
 from geo_assets.workers.harness import Job
 
-FOLDER = Path(sys.argv[1])
+
+def folder() -> Path:
+    return Path(sys.argv[1])
 
 
 @asset
 def acted(context: AssetExecutionContext) -> MaterializeResult:
-    out = FOLDER / "out"
+    out = folder() / "out"
     out.mkdir(exist_ok=True)
     settings = Settings(name="test", runtime=Runtime(grace_seconds=5, device="cpu"))
-    with (FOLDER / "lock").open("w") as lock:
+    with (folder() / "lock").open("w") as lock:
         job = Job("acted", out, settings)
         metadata = run_worker(context, "geo_assets_tests.defs.acting_worker", job, lock.fileno())
         return MaterializeResult(metadata=metadata)
@@ -28,7 +30,7 @@ if __name__ == "__main__":
     with DagsterInstance.ephemeral() as instance:
         result = materialize([acted], instance=instance, raise_on_error=False)
         events = instance.all_logs(result.run_id)
-    (FOLDER / "events.json").write_text(
+    (folder() / "events.json").write_text(
         json.dumps(
             [[event.dagster_event_type and event.dagster_event_type.value, event.message] for event in events]
         )
@@ -37,4 +39,4 @@ if __name__ == "__main__":
     if result.success:
         (materialization,) = result.asset_materializations_for_node("acted")
         metadata = {key: value.value for key, value in materialization.metadata.items()}
-    (FOLDER / "result.json").write_text(json.dumps({"success": result.success, "metadata": metadata}))
+    (folder() / "result.json").write_text(json.dumps({"success": result.success, "metadata": metadata}))
