@@ -3,7 +3,7 @@
 The task of A. Suhr et al., "A Corpus for Reasoning about Natural Language Grounded in Photographs"
 (ACL 2019). The photographs are read from a folder of parquet files in the layout of the Hub data set
 HuggingFaceM4/NLVR2 where the option `folder` names one, or fetched with `source: hub`; else a miniature
-is drawn: coloured shapes, statements of six kinds, exactly half of each kind true.
+is drawn: coloured shapes, statements of two, four or six kinds (`level`), exactly half of each kind true.
 
 Parsing is strict: after the thinking, the answer is `true` or `false` and nothing else ("not true" is no
 "true"); whatever is ambiguous scores 0.
@@ -75,7 +75,7 @@ class Nlvr2(SingleTurn):
     options: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "source": "drawn (default), folder or hub",
-            "level": "1 to 3 (default): how hard the drawn statements are",
+            "level": "1 (default) to 3: how hard the drawn statements are",
             "folder": "folder of parquet files in the Hub's layout (source folder)",
             "max_tokens": "tokens of an answer (default 24; raise it for a model that thinks)",
         }
@@ -89,7 +89,7 @@ class Nlvr2(SingleTurn):
         """See `Environment.make_tasks`."""
         spec = self.spec
         source = spec.options.get("source", "folder" if spec.options.get("folder") else "drawn")
-        level = int(spec.options.get("level", max(KINDS_OF_LEVEL)))
+        level = int(spec.options.get("level", 1))
         if level not in KINDS_OF_LEVEL:
             raise ProfileError(f"option level of nlvr2 is {level}: choose one of 1, 2, 3")
         if source == "drawn":
