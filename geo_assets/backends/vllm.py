@@ -36,6 +36,7 @@ CHUNKS_IN_FLIGHT = 4
 PROMPTS_COMPARED = 8
 GIB_OF_CPU_CACHE = "1"
 TOKENS_OF_A_CPU_BATCH = 8192
+MOST_OF_A_MESSAGE = 240
 
 
 class VllmBackend:
@@ -46,6 +47,10 @@ class VllmBackend:
     ) -> None:
         llm_class = import_vllm(runtime)
         options = engine_options(runtime, task, model_dir, runtime.vllm_eval_memory_share)
+        if device_of(runtime) == "cpu":
+            # A seeded request whose prompt is read in two parts fails on a CPU: generators cannot step back.
+            whole = max(runtime.vllm_max_model_length, TOKENS_OF_A_CPU_BATCH)
+            options |= {"enable_chunked_prefill": False, "max_num_batched_tokens": whole}
         self._lora = None
         if adapter_dir is not None:
             options |= {
@@ -192,7 +197,7 @@ def import_vllm(runtime: Runtime) -> Any:
 def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: float) -> dict[str, Any]:
     """What an engine is told beside its model: dtype as saved, photo sizes, lengths, caps on photos."""
     cpu = device_of(runtime) == "cpu"
-    options: dict[str, Any] = {
+    return {
         "dtype": saved_dtype(model_dir),
         "max_model_len": runtime.vllm_max_model_length,
         "max_num_seqs": runtime.eval_batch_size,
@@ -201,11 +206,6 @@ def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: 
         "enforce_eager": cpu,
         "seed": 0,
     }
-    if cpu:
-        # A seeded request whose prompt is read in two parts fails on a CPU: its generator cannot step back.
-        whole = max(runtime.vllm_max_model_length, TOKENS_OF_A_CPU_BATCH)
-        options |= {"enable_chunked_prefill": False, "max_num_batched_tokens": whole}
-    return options
 
 
 def pixel_budget(task: Task) -> dict[str, int]:
@@ -296,9 +296,9 @@ class remedies:  # reads as a statement: `with remedies():`
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is None or not isinstance(error, Exception):
             return
-        text = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        text = " ".join(str(error).split())[:MOST_OF_A_MESSAGE]
         raise ModelError(
-            f"vLLM cannot start ({type(error).__name__}: {text[0]}); read its lines above. If the "
+            f"vLLM cannot start ({type(error).__name__}: {text}); read its lines above. If the "
             "GPU's memory is short, lower runtime.vllm_eval_memory_share (evaluation) or set "
             "runtime.vllm_memory_share: 0.25 (training)"
         ) from error
