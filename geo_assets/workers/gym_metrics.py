@@ -143,10 +143,11 @@ def start_note(gym: Gym) -> str:
     """One sentence on where GRPO started, which a gain must be read with."""
     if gym.warm_up.steps == 0:
         return "The start is warm_start as it is."
-    return (
-        f"The start is warm_start after {gym.warm_up.steps} supervised steps on solutions of train tasks, of "
-        f"which {gym.warm_up.answer_noise:.0%} belonged to another task: part of the gain is unlearning that."
-    )
+    told = f"The start is warm_start after {gym.warm_up.steps} supervised steps on solutions of train tasks."
+    if gym.warm_up.answer_noise == 0:
+        return told
+    share = f"{gym.warm_up.answer_noise:.0%}"
+    return f"{told} Of those solutions {share} belonged to another task: part of the gain is unlearning that."
 
 
 if __name__ == "__main__":
