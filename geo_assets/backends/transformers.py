@@ -26,6 +26,7 @@ from transformers import (
 )
 
 from geo_assets.backends.base import Completion, Request, Sampling
+from geo_assets.errors import ModelError
 from geo_assets.models.loading import Photos, attach_adapter, load_model, load_processor
 from geo_assets.settings import Runtime, Task
 
@@ -80,18 +81,22 @@ class TransformersBackend:
         self.model = model
         self.processor = processor
         self._photos = Photos(task)
+        self._texts: dict[str, str] = {}
         self._batch_size = batch_size
         tokenizer = processor.tokenizer
         stop = model.generation_config.eos_token_id
         self._stop = set(stop if isinstance(stop, list) else [stop])
         self._pad = tokenizer.pad_token_id
         # The model's own defaults (temperature, top_k, penalties) must not leak into what a request asks for.
-        model.generation_config = GenerationConfig(
+        plain = GenerationConfig(
             do_sample=False,
             eos_token_id=sorted(self._stop),
             pad_token_id=self._pad,
             suppress_tokens=[model.config.image_token_id],
         )
+        model.generation_config = plain
+        if hasattr(model, "get_base_model"):  # a wrapper of PEFT may or may not hand its own on
+            model.get_base_model().generation_config = plain
 
     @classmethod
     def load(
@@ -106,12 +111,22 @@ class TransformersBackend:
         return cls(model, load_processor(model_dir, task), task, runtime.eval_batch_size)
 
     def generate(self, requests: Sequence[Request]) -> list[list[Completion]]:
-        """See `Backend.generate`. Progress goes to the log every ten seconds."""
+        """See `Backend.generate`. Progress goes to the log every ten seconds.
+
+        Raises:
+            ModelError: a batch does not fit the GPU's memory.
+        """
         answers: list[list[Completion]] = [[] for _ in requests]
         total, done, tokens = sum(r.sampling.samples for r in requests), 0, 0
         began = reported = time.monotonic()
         for batch in self._batches(requests):
-            for unit, completion in zip(batch, self._answer(batch), strict=True):
+            try:
+                completions = self._answer(batch)
+            except torch.OutOfMemoryError as error:
+                raise ModelError(
+                    f"{len(batch)} answers at once do not fit the GPU; halve runtime.eval_batch_size"
+                ) from error
+            for unit, completion in zip(batch, completions, strict=True):
                 answers[unit.index].append(completion)
                 tokens += completion.n_tokens
             done += len(batch)
@@ -163,7 +178,13 @@ class TransformersBackend:
         return [self._completion(row) for row in output[:, inputs["input_ids"].shape[1] :].tolist()]
 
     def _prompt_text(self, messages: Sequence[dict[str, Any]]) -> str:
-        return self.processor.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
+        """The chat as text; a template costs milliseconds and most rows ask the same."""
+        key = repr(messages)
+        if key not in self._texts:
+            self._texts[key] = self.processor.apply_chat_template(
+                list(messages), add_generation_prompt=True, tokenize=False
+            )
+        return self._texts[key]
 
     def _completion(self, ids: list[int]) -> Completion:
         end = next((place for place, token in enumerate(ids) if token in self._stop), None)

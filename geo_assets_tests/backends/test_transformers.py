@@ -102,6 +102,19 @@ def test_the_image_placeholder_is_never_generated(model_dir: Path) -> None:
     assert seen and image_token not in seen
 
 
+def test_a_batch_too_large_for_the_gpu_says_what_to_set(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = backend(model_dir, 8)
+    monkeypatch.setattr(made, "_answer", _out_of_memory)
+    with pytest.raises(ModelError, match=r"8 answers at once .*halve runtime\.eval_batch_size"):
+        made.generate(requests(9, Sampling(max_tokens=4)))
+
+
+def _out_of_memory(batch: object) -> None:
+    raise torch.OutOfMemoryError
+
+
 def test_row_noise_samples_the_softmax() -> None:
     logits = torch.tensor([2.0, 0.5, 0.0, -1.0])
     rows = 20_000

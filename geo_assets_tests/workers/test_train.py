@@ -151,12 +151,34 @@ def _kill_at(state: Any, step: int) -> None:
 def test_shuffled_rewards_change_the_run_but_not_its_samples_of_step_one(
     tmp_path: Path, settings: Settings, learnable: Path, start: Path, whole: Path
 ) -> None:
-    control = with_train(settings, shuffle_rewards=True, max_steps=2, save_steps=2)
+    control = with_train(settings, shuffle_rewards=True, max_steps=3, save_steps=2)
     train.main(job("lora_checkpoints", tmp_path, control, learnable, start))
     first = [json.loads(line) for line in (tmp_path / "samples.jsonl").read_text().splitlines()][:4]
     real = [json.loads(line) for line in (whole / "samples.jsonl").read_text().splitlines()][:4]
     assert first == real
     assert json.loads((tmp_path / "train_stats.json").read_text())["shuffled_rewards"] is True
+    # Step 3 is no save step, but it is the last.
+    assert [folder.name for folder in checkpoint_files.checkpoints(tmp_path)] == [
+        "checkpoint-2",
+        "checkpoint-3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (torch.OutOfMemoryError("CUDA"), r"out of GPU memory; set train\.per_device_train_batch_size: 4"),
+        (ValueError("Target modules {'x'} not found"), r"LoRA was rejected .*train\.lora\.targets"),
+    ],
+)
+def test_known_failures_come_with_their_remedy(error: Exception, remedy: str) -> None:
+    with pytest.raises(TrainingError, match=remedy), train_setup.remedies():
+        raise error
+
+
+def test_other_failures_pass_as_they_are() -> None:
+    with pytest.raises(ValueError, match="something else"), train_setup.remedies():
+        raise ValueError("something else")
 
 
 @pytest.mark.parametrize(
