@@ -72,6 +72,7 @@ def command(installed: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_an_installed_package_is_found_and_played(installed: Path) -> None:
     assert "brighter         which of two grey squares" in command(installed, "--list")
     shown = command(installed, "--env", "brighter", "--solve", "--episodes", "3")
