@@ -8,9 +8,7 @@ asks for vLLM gets vLLM or an error.
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import time
 import weakref
 import zlib
@@ -20,6 +18,7 @@ from typing import Any
 
 from PIL.Image import Image
 
+from geo_assets.backends import vllm_engine
 from geo_assets.backends.base import Completion, Request, Sampling
 from geo_assets.errors import ModelError
 from geo_assets.models.loading import PIXELS_PER_CELL, Photos, device_of, load_processor
@@ -27,16 +26,9 @@ from geo_assets.settings import Runtime, Task
 
 logger = logging.getLogger(__name__)
 
-MOST_PHOTOS = 3
-"""Photos in one prompt: the views of a panorama."""
-LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""Ranks that vLLM has room for; an adapter takes the next one up."""
-SUPPRESSED = -100.0
 CHUNKS_IN_FLIGHT = 4
 PROMPTS_COMPARED = 8
-GIB_OF_CPU_CACHE = "1"
 TOKENS_OF_A_CPU_BATCH = 8192
-MOST_OF_A_MESSAGE = 240
 
 
 class VllmBackend:
@@ -45,8 +37,8 @@ class VllmBackend:
     def __init__(
         self, runtime: Runtime, task: Task, model_dir: Path, adapter_dir: Path | None = None
     ) -> None:
-        llm_class = import_vllm(runtime)
-        options = engine_options(runtime, task, model_dir, runtime.vllm_eval_memory_share)
+        llm_class = vllm_engine.import_vllm(runtime)
+        options = vllm_engine.engine_options(runtime, task, model_dir, runtime.vllm_eval_memory_share)
         if device_of(runtime) == "cpu":
             # A seeded request whose prompt is read in two parts fails on a CPU: generators cannot step back.
             whole = max(runtime.vllm_max_model_length, TOKENS_OF_A_CPU_BATCH)
@@ -56,11 +48,11 @@ class VllmBackend:
             options |= {
                 "enable_lora": True,
                 "max_loras": 1,
-                "max_lora_rank": room_for(adapter_rank(adapter_dir)),
+                "max_lora_rank": vllm_engine.room_for(vllm_engine.adapter_rank(adapter_dir)),
             }
             self._lora = _lora_request(adapter_dir)
         began = time.monotonic()
-        with remedies():
+        with vllm_engine.remedies():
             self._llm = llm_class(
                 model=str(model_dir), gpu_memory_utilization=runtime.vllm_eval_memory_share, **options
             )
@@ -69,7 +61,7 @@ class VllmBackend:
         self.processor = load_processor(model_dir, task)
         self._photos = Photos(task)
         self._chunk = runtime.eval_batch_size * CHUNKS_IN_FLIGHT
-        self._stop = stop_tokens(model_dir)
+        self._stop = vllm_engine.stop_tokens(model_dir)
         self._image_token = self.processor.image_token_id
         self._unchecked = PROMPTS_COMPARED
 
@@ -133,7 +125,7 @@ class VllmBackend:
             max_tokens=sampling.max_tokens,
             seed=seed_of(request.key, sampling) if sampling.temperature > 0 else None,
             stop_token_ids=self._stop,
-            logit_bias={self._image_token: SUPPRESSED},
+            logit_bias={self._image_token: vllm_engine.SUPPRESSED},
             detokenize=False,
         )
 
@@ -170,70 +162,6 @@ class VllmBackend:
                 )
 
 
-def import_vllm(runtime: Runtime) -> Any:
-    """vLLM's LLM class, after setting the variables that it reads once.
-
-    Raises:
-        ModelError: vLLM is not installed.
-    """
-    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
-    # The runner that a CPU has too, so that what is tested without a GPU is what runs on one.
-    os.environ.setdefault("VLLM_USE_V2_MODEL_RUNNER", "0")
-    if device_of(runtime) == "cpu":
-        os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
-        os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", GIB_OF_CPU_CACHE)
-    try:
-        from vllm import LLM
-    except ImportError as error:
-        raise ModelError(
-            f"runtime.backend is vllm, which cannot be imported ({error}); install requirements.lock on a "
-            "GPU machine, run runbook/cpu_twin.sh elsewhere, or set runtime.backend: transformers"
-        ) from error
-    return LLM
-
-
-def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: float) -> dict[str, Any]:
-    """What an engine is told beside its model: dtype as saved, photo sizes, lengths, caps on photos."""
-    cpu = device_of(runtime) == "cpu"
-    return {
-        "dtype": saved_dtype(model_dir),
-        "max_model_len": runtime.vllm_max_model_length,
-        "max_num_seqs": runtime.eval_batch_size,
-        "limit_mm_per_prompt": {"image": MOST_PHOTOS, "video": 0},
-        "mm_processor_kwargs": {"size": pixel_budget(task)},
-        "enforce_eager": cpu,
-        "seed": 0,
-    }
-
-
-def pixel_budget(task: Task) -> dict[str, int]:
-    """The image processor's `size`: least and most pixels of a photo."""
-    return {
-        "shortest_edge": task.min_cells * PIXELS_PER_CELL,
-        "longest_edge": task.max_cells * PIXELS_PER_CELL,
-    }
-
-
-def saved_dtype(model_dir: Path) -> str:
-    """The dtype that the weights were saved in. vLLM's own `auto` would turn float32 into bfloat16."""
-    config = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
-    named = config.get("dtype") or config.get("torch_dtype") or config.get("text_config", {}).get("dtype")
-    return str(named or "bfloat16")
-
-
-def stop_tokens(model_dir: Path) -> list[int]:
-    """End tokens of the model's generation configuration."""
-    path = model_dir / "generation_config.json"
-    found = json.loads(path.read_text(encoding="utf-8")).get("eos_token_id") if path.is_file() else None
-    if found is None:
-        raise ModelError(
-            f"{path} names no eos_token_id; choose a model saved with its generation configuration"
-        )
-    return [found] if isinstance(found, int) else list(found)
-
-
 def seed_of(key: str, sampling: Sampling) -> int:
     """Seed of a request's first sample; vLLM counts on from it for the others.
 
@@ -241,37 +169,6 @@ def seed_of(key: str, sampling: Sampling) -> int:
     True
     """
     return zlib.crc32(f"{sampling.seed}/{key}".encode())
-
-
-def adapter_rank(adapter_dir: Path) -> int:
-    """Rank of a saved adapter, after making sure that vLLM can use all of it.
-
-    Raises:
-        ModelError: there is no adapter, or it reaches into the vision tower (vLLM would drop that part).
-    """
-    from safetensors import safe_open
-
-    try:
-        rank = int(json.loads((adapter_dir / "adapter_config.json").read_text(encoding="utf-8"))["r"])
-        with safe_open(adapter_dir / "adapter_model.safetensors", "pt") as file:
-            visual = [name for name in file.keys() if "visual" in name]  # noqa: SIM118 - no mapping
-    except (OSError, KeyError, ValueError) as error:
-        raise ModelError(f"no adapter in {adapter_dir} ({error}); rebuild lora_checkpoints") from error
-    if visual:
-        raise ModelError(
-            f"the adapter in {adapter_dir} has {len(visual)} tensors in the vision tower, which vLLM drops "
-            "without a word; set train.lora.exclude: '.*visual.*' and train again"
-        )
-    return rank
-
-
-def room_for(rank: int) -> int:
-    """The smallest rank that vLLM has room for and that holds `rank`.
-
-    >>> room_for(4), room_for(32), room_for(33)
-    (8, 32, 64)
-    """
-    return next(room for room in LORA_RANKS if room >= rank)
 
 
 def _lora_request(adapter_dir: Path) -> Any:
@@ -285,20 +182,3 @@ def _shut_down(llm: Any) -> None:
     core = getattr(llm.llm_engine, "engine_core", None)
     if core is not None:
         core.shutdown()
-
-
-class remedies:  # reads as a statement: `with remedies():`
-    """Turns what vLLM says when it cannot start into one line with the remedy."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or not isinstance(error, Exception):
-            return
-        text = " ".join(str(error).split())[:MOST_OF_A_MESSAGE]
-        raise ModelError(
-            f"vLLM cannot start ({type(error).__name__}: {text}); read its lines above. If the "
-            "GPU's memory is short, lower runtime.vllm_eval_memory_share (evaluation) or set "
-            "runtime.vllm_memory_share: 0.25 (training)"
-        ) from error

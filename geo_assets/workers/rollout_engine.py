@@ -31,10 +31,10 @@ import trl.trainer.grpo_trainer as trl_trainer
 from vllm import LLM
 from vllm.lora.request import LoRARequest
 
-from geo_assets.backends import vllm as backend
+from geo_assets.backends import vllm_engine
 from geo_assets.settings import Settings
 from geo_assets.workers import adapter_sync, rollout_settings
-from geo_assets.workers.rollout_audit import AuditError
+from geo_assets.workers.audit_limits import AuditError
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class RolloutLLM(LLM):
                 else prompt
                 for prompt, ids in zip(prompts, sent, strict=True)
             ]
-            bias = {self.image_token: backend.SUPPRESSED, **(sampling_params.logit_bias or {})}
+            bias = {self.image_token: vllm_engine.SUPPRESSED, **(sampling_params.logit_bias or {})}
             sampling_params.logit_bias = bias
         if self.adapter is not None:
             options["lora_request"] = self.adapter
@@ -86,19 +86,23 @@ class RolloutEngine(trl_generation.VLLMGeneration):
 
     def _init_vllm(self) -> None:
         runtime, train = self.settings.runtime, self.settings.train
-        options = backend.engine_options(
+        options = vllm_engine.engine_options(
             runtime, self.settings.task, self.model_dir, runtime.vllm_memory_share
         )
         options |= {"dtype": train.dtype, "seed": train.seed}
         options.pop("max_num_seqs")  # TRL knows how many completions a rollout has
         if train.rollout_sync == "adapter":
-            options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": backend.room_for(train.lora.r)}
+            options |= {
+                "enable_lora": True,
+                "max_loras": 1,
+                "max_lora_rank": vllm_engine.room_for(train.lora.r),
+            }
 
         def start(**given: Any) -> RolloutLLM:
             return RolloutLLM(**{**given, **options, "model": str(self.model_dir)})
 
         began = time.monotonic()
-        with mock.patch.object(trl_generation, "LLM", start), backend.remedies():
+        with mock.patch.object(trl_generation, "LLM", start), vllm_engine.remedies():
             super()._init_vllm()
         logger.info("the vLLM engine beside the trainer took %.0f s to start", time.monotonic() - began)
         self.llm.image_token = getattr(self.processing_class, "image_token_id", None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from geo_assets.backends.vllm import SUPPRESSED
+from geo_assets.backends.vllm_engine import SUPPRESSED
 from geo_assets.settings import Settings
 from geo_assets.workers.grpo_trainer import GeoTrainer
 from geo_assets.workers.rollout_audit import RolloutAudit

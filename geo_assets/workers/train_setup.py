@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from geo_assets.backends.vllm import import_vllm
+from geo_assets.backends.vllm_engine import import_vllm
 from geo_assets.errors import TrainingError
 from geo_assets.models.loading import (
     Photos,

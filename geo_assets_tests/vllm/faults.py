@@ -46,9 +46,9 @@ def double_expansion() -> None:
 
 @fault
 def other_pixel_budget() -> None:
-    from geo_assets.backends import vllm
+    from geo_assets.backends import vllm_engine
 
-    vllm.pixel_budget = lambda task: {"shortest_edge": 32 * 32, "longest_edge": 9 * 32 * 32}
+    vllm_engine.pixel_budget = lambda task: {"shortest_edge": 32 * 32, "longest_edge": 9 * 32 * 32}
 
 
 @fault
@@ -115,9 +115,9 @@ def other_dtype() -> None:
 @fault
 def placeholder_not_suppressed() -> None:
     """The engine may sample the image placeholder, and a bias makes it."""
-    from geo_assets.backends import vllm
+    from geo_assets.backends import vllm_engine
 
-    vllm.SUPPRESSED = 100.0
+    vllm_engine.SUPPRESSED = 100.0
 
 
 def _change_sampling(change: Callable[[Any], None]) -> None:
@@ -221,7 +221,7 @@ def main() -> None:
 def _import_once() -> None:
     import logging
 
-    from geo_assets.backends.vllm import import_vllm
+    from geo_assets.backends.vllm_engine import import_vllm
     from geo_assets.profile import load_profile
 
     logging.basicConfig(level=logging.WARNING)

@@ -119,7 +119,7 @@ def test_photos_of_another_size_are_refused(demo: Demo, vllm_backend) -> None:
 def test_an_adapter_in_the_vision_tower_is_refused(demo: Demo, tmp_path: Path) -> None:
     from peft import get_peft_model
 
-    from geo_assets.backends.vllm import adapter_rank
+    from geo_assets.backends.vllm_engine import adapter_rank
     from geo_assets.models.loading import load_model
     from geo_assets.models.lora_targets import lora_config
 

@@ -10,9 +10,10 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import nn
 
-from geo_assets.workers import engine_weights, rollout_audit
+from geo_assets.workers import audit_limits, engine_weights
 from geo_assets.workers.adapter_sync import adapted_layers, merged_weight
-from geo_assets.workers.rollout_audit import AuditError, RolloutAudit
+from geo_assets.workers.audit_limits import AuditError
+from geo_assets.workers.rollout_audit import RolloutAudit
 
 IMAGE = 9
 PROMPT = [1, IMAGE, IMAGE, 2]
@@ -195,15 +196,15 @@ def test_each_fault_is_named_with_its_remedy(
     with pytest.raises(AuditError) as raised:
         audit.after_rollout(trainer, batch)
     assert raised.value.check == check
-    assert str(raised.value).endswith(rollout_audit.REMEDIES[check])
+    assert str(raised.value).endswith(audit_limits.REMEDIES[check])
     assert "at step 3" in str(raised.value)
 
 
 def test_another_policy_shows_in_the_ratio(
     monkeypatch: pytest.MonkeyPatch, trainer: Any, batch: dict[str, Any]
 ) -> None:
-    lifted = rollout_audit.Limits(mean_abs=9.0, far=9.0, far_share=0.0, bias=9.0)
-    monkeypatch.setitem(rollout_audit.LIMITS, torch.float32, lifted)
+    lifted = audit_limits.Limits(mean_abs=9.0, far=9.0, far_share=0.0, bias=9.0)
+    monkeypatch.setitem(audit_limits.LIMITS, torch.float32, lifted)
     other_policy(trainer, batch)
     with pytest.raises(AuditError, match="mean ratio of a sequence"):
         audited(trainer).after_rollout(trainer, batch)
