@@ -150,7 +150,9 @@ _SPECS = (
         "merged_model", "results",
         "The chosen adapter merged into the model, with its processor and model card, ready to load.",
         ("lora_checkpoints", "checkpoint_metrics", "base_model", "train_learnable"),
-        ("merge", "task"), "merge", ("pytorch", "huggingface"), True, borrows=("warm_start",),
+        # Its model card says what the run was made with.
+        ("merge", "task", "osv_zips", "base_model", "warm_start", "train", "checkpoint_metrics"),
+        "merge", ("pytorch", "huggingface"), True, borrows=("warm_start",),
     ),
     AssetSpec(
         "gym_tasks", "gym",

@@ -291,7 +291,7 @@ class Merge(Section):
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
     verify_rows: Count = 8
     push_to: str | None = None
-    """Hub repository that `merged_model` may push to; unset never pushes."""
+    """Hub repository (`name/model`) that `merged_model` pushes to, private at first; unset never pushes."""
 
 
 class Runtime(Section):

@@ -78,7 +78,7 @@ def test_settings_of_an_asset_hold_its_sections_only() -> None:
 
 # One key of every section, and the assets whose recipe names it.
 ONE_KEY_OF_EACH_SECTION: list[tuple[str, str, Any, set[str]]] = [
-    ("osv_zips", "seed", 43, {"osv_zips", "report"}),
+    ("osv_zips", "seed", 43, {"osv_zips", "report", "merged_model"}),
     ("pano_source", "scenes", 7, {"pano_source"}),
     ("train_pool", "cap_per_country", 11, {"train_pool"}),
     ("eval_osv", "rows", 11, {"eval_osv"}),
@@ -91,17 +91,17 @@ ONE_KEY_OF_EACH_SECTION: list[tuple[str, str, Any, set[str]]] = [
          "lora_checkpoints", "checkpoint_metrics", "report", "merged_model",
          "gym_tasks", "gym_checkpoints", "gym_metrics"},
     ),
-    ("base_model", "seed", 9, {"base_model", "report"}),
-    ("warm_start", "steps", 9, {"warm_start", "report"}),
+    ("base_model", "seed", 9, {"base_model", "report", "merged_model"}),
+    ("warm_start", "steps", 9, {"warm_start", "report", "merged_model"}),
     ("evaluate", "samples", 9, {"base_metrics", "checkpoint_metrics", "rl_metrics", "report"}),
     ("learnable", "completions", 9, {"train_learnable"}),
     ("smoke", "steps", 9, {"smoke_test"}),
-    ("train", "max_steps", 9, {"lora_checkpoints", "report"}),
+    ("train", "max_steps", 9, {"lora_checkpoints", "report", "merged_model"}),
     ("gym", "samples", 9, {"gym_metrics"}),
     ("gym", "seed", 9, {"gym_tasks", "gym_checkpoints", "gym_metrics"}),
     ("gym", "test_tasks", 9, {"gym_tasks", "gym_metrics"}),
     ("gym", "train", Train(max_steps=9), {"gym_checkpoints"}),
-    ("checkpoint_metrics", "decoding", "sampled", {"checkpoint_metrics", "report"}),
+    ("checkpoint_metrics", "decoding", "sampled", {"checkpoint_metrics", "report", "merged_model"}),
     ("report", "examples", 9, {"report"}),
     ("merge", "verify_rows", 9, {"merged_model"}),
     ("runtime", "eval_batch_size", 9, set()),
@@ -135,7 +135,7 @@ def test_learning_rate_concerns_the_smoke_test_too() -> None:
     settings = load_profile("demo", {})
     before, after = recipes(settings), recipes(with_value(settings, "train", "learning_rate", 9e-9))
     stale = {name for name in GRAPH if before[name] != after[name]}
-    assert stale == {"smoke_test", "lora_checkpoints", "report"}
+    assert stale == {"smoke_test", "lora_checkpoints", "report", "merged_model"}
 
 
 def build_all(store: Store, settings: Settings, content: dict[str, str]) -> list[str]:

@@ -25,6 +25,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from geo_assets import progress
 from geo_assets.backends.base import Completion, Request, Sampling
 from geo_assets.errors import ModelError
 from geo_assets.models.loading import Photos, attach_adapter, load_model, load_processor
@@ -133,10 +134,16 @@ class TransformersBackend:
             now = time.monotonic()
             if now - reported > SECONDS_BETWEEN_REPORTS:
                 reported = now
-                rate = done / (now - began)
-                logger.info(
+                rate, pace = done / (now - began), tokens / (now - began)
+                left = (total - done) / rate
+                progress.report(
+                    logger,
+                    {
+                        "answers": done, "answers_per_second": rate, "tokens_per_second": pace,
+                        "seconds_left": left,
+                    },
                     "%d of %d answers, %.1f a second, %.0f tokens a second, %.0f s left",
-                    done, total, rate, tokens / (now - began), (total - done) / rate,
+                    done, total, rate, pace, left,
                 )  # fmt: skip
         return answers
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from PIL.Image import Image
 
+from geo_assets import progress
 from geo_assets.backends import vllm_engine
 from geo_assets.backends.base import Completion, Request, Sampling
 from geo_assets.errors import ModelError
@@ -75,9 +76,15 @@ class VllmBackend:
             tokens += sum(completion.n_tokens for completions in made for completion in completions)
             done, seconds = sum(map(len, answers)), time.monotonic() - began
             if done < total:
-                logger.info(
+                rate, pace, left = done / seconds, tokens / seconds, (total - done) * seconds / done
+                progress.report(
+                    logger,
+                    {
+                        "answers": done, "answers_per_second": rate, "tokens_per_second": pace,
+                        "seconds_left": left,
+                    },
                     "%d of %d answers, %.1f a second, %.0f tokens a second, %.0f s left",
-                    done, total, done / seconds, tokens / seconds, (total - done) * seconds / done,
+                    done, total, rate, pace, left,
                 )  # fmt: skip
         return answers
 

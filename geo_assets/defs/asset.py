@@ -188,7 +188,12 @@ def _page(
         "size_mib": artifact.n_bytes / 2**20,
         "build_seconds": artifact.manifest["seconds"],
     }
-    return metadata.clean({**described, **artifact.metadata, **figures})
+    # What a description says in its own words comes first, and wins.
+    return metadata.clean({**described, **_rest(artifact.metadata, described), **figures})
+
+
+def _rest(found: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name not in described}
 
 
 def _code_version(spec: AssetSpec) -> str:

@@ -4,51 +4,77 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dagster import MetadataValue
 
 from geo_assets.defs import metadata
 from geo_assets.defs.asset import Whole, geo_asset
-from geo_assets.defs.previews import read_lines
+from geo_assets.defs.previews import curves, read_lines
 
-_COLUMNS = ("n", "format_rate", "country_acc", "mean_geoscore", "median_km", "truncated_rate")
+_COLUMNS = {
+    "n": "n_photos",
+    "score": "mean_geoscore",
+    "country right": "country_acc",
+    "median km": "median_km",
+    "form": "format_rate",
+}
+"""Columns of a table of metrics, and their keys in metrics.json."""
 
 
-def _describe_metrics(whole: Whole) -> Mapping[str, Any]:
+def _row(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: metadata.near(metrics.get(key)) for name, key in _COLUMNS.items()}
+
+
+def _answers(path: Path) -> dict[str, Any]:
+    """Sample answers with their reward parts, and a world map of errors."""
     from geo_assets.report import previews
     from geo_assets.task.predictions import Prediction
 
+    predictions = [Prediction.from_json(record) for record in read_lines(path)]
+    step = max(1, len(predictions) // 8)
+    return {
+        "errors": MetadataValue.md(previews.error_map(predictions)),
+        "answers": MetadataValue.md(previews.completions_table(predictions[::step])),
+    }
+
+
+def _describe_metrics(whole: Whole) -> Mapping[str, Any]:
     summary = json.loads((whole.path / "summary.json").read_text(encoding="utf-8"))
-    rows: list[Mapping[str, Any]] = []
-    figures: dict[str, Any] = {}
-    for who, splits in summary.items():
-        if not isinstance(splits, Mapping):  # "same as base"
-            continue
-        for split, decodings in splits.items():
-            for decoding, values in decodings.items():
-                rows.append(
-                    {"who": who, "split": split, "decoding": decoding, **{c: values.get(c) for c in _COLUMNS}}
-                )
-                if decoding == "greedy" and split in {"eval_osv", "eval_pano"}:
-                    figures[f"{who}_{split}_mean_geoscore"] = values.get("mean_geoscore")
-                    figures[f"{who}_{split}_country_acc"] = values.get("country_acc")
-    answers = next(iter(sorted(whole.path.glob("*/eval_quick/greedy/predictions.jsonl"), reverse=True)), None)
-    if answers is not None:
-        predictions = [Prediction.from_json(record) for record in read_lines(answers)]
-        figures["answers"] = MetadataValue.md(previews.completions_table(predictions))
-        figures["errors"] = MetadataValue.md(previews.error_map(predictions))
-    return {"metrics": metadata.table(rows), **figures}
+    rows = [
+        {"model": who, "split": split, "answers": decoding, **_row(metrics)}
+        for who, splits in summary.items()
+        if isinstance(splits, Mapping)  # else a note: "same as base"
+        for split, decodings in splits.items()
+        for decoding, metrics in decodings.items()
+    ]
+    # Of several models the last is the one that RL starts from.
+    found = sorted(whole.path.glob("*/eval_osv/greedy/predictions.jsonl")) or sorted(
+        whole.path.glob("*/*/greedy/predictions.jsonl")
+    )
+    return {"metrics": metadata.table(rows), **(_answers(found[-1]) if found else {})}
 
 
 def _describe_checkpoints(whole: Whole) -> Mapping[str, Any]:
     best = json.loads((whole.path / "best.json").read_text(encoding="utf-8"))
-    checkpoints = json.loads((whole.path / "checkpoints.json").read_text(encoding="utf-8"))
+    table = json.loads((whole.path / "checkpoints.json").read_text(encoding="utf-8"))
     rows = [
-        {key: value for key, value in c.items() if key in {"step", "criterion", *_COLUMNS}}
-        for c in checkpoints
+        {"step": c["step"], c["criterion"]: metadata.near(c["criterion_value"]), **_row(c)} for c in table
     ]
-    return {"best_step": best["step"], "why": best["why"], "checkpoints": metadata.table(rows)}
+    series = {
+        name: [(c["step"], float(c[name])) for c in table if c.get(name) is not None]
+        for name in ("mean_reward", "country_acc")
+    }
+    chosen = next(c for c in table if c["step"] == best["step"])
+    return {
+        "best_step": best["step"],
+        "why": best["why"],
+        "checkpoints": metadata.table(rows),
+        **curves(series),
+        **_answers(whole.path / best["checkpoint"] / "predictions.jsonl"),
+        **{f"best/{name}": chosen.get(name) for name in ("mean_geoscore", "country_acc", "mean_reward")},
+    }
 
 
 base_metrics = geo_asset("base_metrics", describe=_describe_metrics)

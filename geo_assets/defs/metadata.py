@@ -55,17 +55,32 @@ def plain(value: Any) -> Any:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Page:
-    """The first rows of a table."""
+    """The first rows of a table. Rows may lack columns; Dagster wants the same in each."""
+    names = dict.fromkeys(name for row in rows for name in row)
     records = [
-        TableRecord({key: _cell(item) for key, item in row.items()}) for row in rows[:MAX_ROWS]
+        TableRecord({name: _cell(row.get(name, "")) for name in names}) for row in rows[:MAX_ROWS]
     ]  # fmt: skip
     return MetadataValue.table(records) if records else MetadataValue.text("no rows")
 
 
-def schema(columns: Mapping[str, str]) -> Page:
-    """The columns of a data set: name to type."""
-    described = [TableColumn(name=name, type=type_) for name, type_ in columns.items()]
+def schema(columns: Mapping[str, str], about: Mapping[str, str] | None = None) -> Page:
+    """The columns of a data set: name to type, and what a column holds where `about` knows it."""
+    described = [
+        TableColumn(name=name, type=type_, description=(about or {}).get(name))
+        for name, type_ in columns.items()
+    ]
     return MetadataValue.table_schema(TableSchema(columns=described))
+
+
+def near(value: Any, digits: int = 3) -> Any:
+    """A float rounded to `digits` significant digits, for a table; anything else as it is.
+
+    >>> near(2407.583), near(522.0), near(0.69667), near(12), near("x")
+    (2408, 522, 0.697, 12, 'x')
+    """
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    return round(value) if abs(value) >= 10 ** (digits - 1) else float(f"{value:.{digits}g}")
 
 
 def _page_value(value: Any) -> Page:
@@ -86,7 +101,10 @@ def _page_value(value: Any) -> Page:
         if size > MAX_BYTES:
             return MetadataValue.text(f"too large to show ({size:,} bytes); see the artifact")
         return MetadataValue.json(value)
-    return MetadataValue.text(str(value)[:MAX_BYTES])
+    text = str(value)
+    if text.startswith("https://") and " " not in text:
+        return MetadataValue.url(text)
+    return MetadataValue.text(text[:MAX_BYTES])
 
 
 def _cell(value: Any) -> str | int | float | bool:

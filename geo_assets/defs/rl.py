@@ -11,7 +11,7 @@ from dagster import MetadataValue
 
 from geo_assets.defs import metadata
 from geo_assets.defs.asset import Check, Outcome, Whole, geo_asset
-from geo_assets.defs.previews import describe_set, read_lines
+from geo_assets.defs.previews import curves, describe_set, read_lines
 
 CURVES = {
     "reward": "reward",
@@ -19,7 +19,7 @@ CURVES = {
     "country": "rewards/country_reward/mean",
     "distance": "rewards/dist_reward/mean",
 }
-SAMPLE_COLUMNS = ("step", "total", "format", "country_reward", "dist", "completion", "id")
+SAMPLES = 5
 
 
 def _size_in_range(whole: Whole) -> Outcome:
@@ -107,27 +107,59 @@ def _no_collapse(whole: Whole) -> Outcome:
 
 
 def _describe_learnable(whole: Whole) -> Mapping[str, Any]:
+    import polars as pl
+
+    from geo_assets.report import previews
+
     stats = json.loads((whole.path / "filter_stats.json").read_text(encoding="utf-8"))
-    return {**describe_set("train_learnable", whole), "filter": stats}
+    hits = pl.read_parquet(whole.path / "train_learnable.parquet")["hits"].value_counts().sort("hits")
+    counts = {f"{n} of the sampled answers": rows for n, rows in hits.rows()}
+    return {
+        "country_right_in": MetadataValue.md(previews.bars(counts, "Country right in")),
+        **{name: value for name, value in stats.items() if name != "rows_per_country"},
+        **describe_set("train_learnable", whole),
+    }
 
 
 def _describe_run(whole: Whole) -> Mapping[str, Any]:
-    from geo_assets.report import previews
-
     records = read_lines(whole.path / "log_history.jsonl")
-    samples = read_lines(whole.path / "samples.jsonl")
     series = {
         name: [(r["step"], r[key]) for r in records if r.get(key) is not None] for name, key in CURVES.items()
     }
-    figures: dict[str, Any] = {
-        f"{name}_curve": MetadataValue.md(previews.sparkline(points, name))
-        for name, points in series.items()
-        if points
-    }
-    figures["samples"] = metadata.table(
-        [{key: row.get(key) for key in SAMPLE_COLUMNS} for row in samples[-8:]]
-    )
-    return figures
+    return {**curves(series), "samples": metadata.table(_samples(whole)), **_tracker(whole)}
+
+
+def _samples(whole: Whole) -> list[dict[str, Any]]:
+    """The newest sample answers with their reward parts."""
+    from geo_assets.report.escaping import clean
+    from geo_assets.task.answer import parse_answer
+
+    rows = []
+    for record in read_lines(whole.path / "samples.jsonl")[-SAMPLES:]:
+        guess = parse_answer(record["completion"])
+        clues = record["completion"].split("</think>")[0].replace("<think>", "")
+        rows.append(
+            {
+                "step": record["step"],
+                "reward": metadata.near(record.get("total")),
+                "form": record.get("format"),
+                "country": record.get("country_reward"),
+                "distance": metadata.near(record.get("dist")),
+                "guess": f"{clean(guess.country, 40)} {guess.lat_deg:g}, {guess.lon_deg:g}"
+                if guess
+                else "none",
+                "clues": clean(clues, 70),
+            }
+        )
+    return rows
+
+
+def _tracker(whole: Whole) -> dict[str, Any]:
+    """Where the curves are: the tracker's page, or its folder."""
+    where = whole.figures.get("tracker_run")
+    if not where or str(where).startswith("https://"):
+        return {}
+    return {"tracker_run": MetadataValue.path(str(whole.path / str(where)))}
 
 
 FINITE_LOSSES = Check("finite_losses", "Every logged loss is finite.", _finite_losses)

@@ -23,11 +23,11 @@ from dagster import (
     Failure,
     MetadataValue,
     PipesTempFileContextInjector,
-    PipesTempFileMessageReader,
     RetryRequested,
     open_pipes_session,
 )
 
+from geo_assets.defs.live import LiveReader
 from geo_assets.workers.harness import Job
 
 # torch's default of one thread a core is up to 100 times slower on a shared machine (docs/log.md).
@@ -50,7 +50,7 @@ def run_worker(context: AssetExecutionContext, module: str, job: Job, lock_fd: i
     with (
         tempfile.TemporaryDirectory(prefix="geo-job-") as folder,
         open_pipes_session(
-            context, PipesTempFileContextInjector(), PipesTempFileMessageReader(), extras={"asset": job.asset}
+            context, PipesTempFileContextInjector(), LiveReader(context), extras={"asset": job.asset}
         ) as session,
         _lifeline() as (alive_read, alive_write),
     ):

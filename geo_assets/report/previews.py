@@ -25,12 +25,16 @@ from geo_assets.task.metrics import Prediction
 INLINE_CHARS = 1000
 MOST_BYTES = 32_000
 MOST_ROWS = 20
+INK = "#6b7280"
+"""Grey that reads on a light and on a dark page."""
 _BAR = "█"
 _PARTS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
 def sparkline(points: Sequence[tuple[float, float]], title: str, colour: str = "#1f5fbf") -> str:
     """A curve as a Markdown image of fewer than `INLINE_CHARS` characters, so that it shows inline.
+
+    Long series are drawn as means of up to 25 equal groups; the first and the last value stand at the ends.
 
     Args:
         points: (step, value), in order; values that are not finite are left out.
@@ -42,20 +46,26 @@ def sparkline(points: Sequence[tuple[float, float]], title: str, colour: str = "
     finite = [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
     if len(finite) < 2:
         return ""
-    size = math.ceil(len(finite) / 40)
+    size = math.ceil(len(finite) / 25)
     groups = [finite[i : i + size] for i in range(0, len(finite), size)]
+    if len(groups) < 2:
+        groups = [[point] for point in finite]
     means = [(sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) for g in groups]
     x0, x1 = means[0][0], means[-1][0]
     low, high = min(y for _, y in means), max(y for _, y in means)
     wide, tall = (x1 - x0) or 1.0, (high - low) or 1.0
-    path = " ".join(
-        f"{2 + round(176 * (x - x0) / wide)} {2 + round(36 * (high - y) / tall)}" for x, y in means
+    places = [(48 + round(264 * (x - x0) / wide), 5 + round(50 * (high - y) / tall)) for x, y in means]
+    path = ",".join(f"{x},{y}" for x, y in places)
+    ends = "".join(
+        f"<text x='{x}' y='{min(max(y + 4, 10), 58)}'>{value:.3g}</text>"
+        for x, y, value in ((0, places[0][1], means[0][1]), (318, places[-1][1], means[-1][1]))
     )
     svg = (
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='180' height='40'><polyline points='{path}' "
-        f"fill='none' stroke='{colour}' stroke-width='2'/></svg>"
+        "<svg xmlns='http://www.w3.org/2000/svg' width='370' height='60' "
+        f"font-size='12' font-family='sans-serif' fill='{INK}'>"
+        f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'/>{ends}</svg>"
     )
-    words = f"{clean(title, 60)}: {finite[0][1]:.3g} to {finite[-1][1]:.3g}"
+    words = f"{clean(title, 60)}: {means[0][1]:.3g} to {means[-1][1]:.3g}"
     return f"![{prose(words)}](data:image/svg+xml,{quote(svg, safe='/:=,')})"
 
 
@@ -89,18 +99,21 @@ def _open(photo: Path | Image.Image, width_px: int) -> Image.Image | None:
 
 
 def image_grid(
-    photos: Sequence[tuple[Path | Image.Image, str]], columns: int = 4, limit_bytes: int = MOST_BYTES
+    photos: Sequence[tuple[Path | Image.Image, str]],
+    columns: int = 4,
+    limit_bytes: int = MOST_BYTES,
+    most_px: int = 160,
 ) -> str:
-    """Photos with captions as a Markdown table of base64 JPEGs.
+    """Photos with captions as a Markdown table of base64 JPEGs, at most `most_px` wide.
 
     Sizes shrink, and then photos are left out, until the whole is within `limit_bytes`. A photo that
     cannot be opened shows its caption with a note.
     """
-    for width_px, quality, most in ((160, 70, 12), (128, 60, 12), (112, 50, 12), (96, 45, 8), (80, 40, 4)):
-        table = _grid(photos[:most], columns, width_px, quality)
+    for share, quality, most in ((1.0, 70, 12), (0.8, 60, 12), (0.7, 50, 12), (0.6, 45, 8), (0.5, 40, 4)):
+        table = _grid(photos[:most], columns, round(share * most_px), quality)
         if len(table.encode()) <= limit_bytes:
             return table
-    return _grid(photos[:2], columns, 64, 35)
+    return _grid(photos[:2], columns, round(0.4 * most_px), 35)
 
 
 def _grid(photos: Sequence[tuple[Path | Image.Image, str]], columns: int, width_px: int, quality: int) -> str:
@@ -153,6 +166,22 @@ def _name(iso2: str | None) -> str:
     return markdown(clean(wording.country(iso2), 40))
 
 
+def bars(counts: Mapping[str, int], head: str, most: int = MOST_ROWS) -> str:
+    """Named numbers as a table with bars, in their order.
+
+    >>> print(bars({"never": 3, "always": 1}, "Right"))
+    | Right | | |
+    |:--|--:|:--|
+    | never | 3 | ████████████████ |
+    | always | 1 | █████▍ |
+    """
+    top = max(counts.values(), default=0) or 1
+    lines = [f"| {prose(head)} | | |", "|:--|--:|:--|"]
+    for name, n in list(counts.items())[:most]:
+        lines.append(f"| {prose(name)} | {n:,} | {bar(n / top)} |")
+    return "\n".join(lines)
+
+
 def completions_table(predictions: Sequence[Prediction], most: int = 8) -> str:
     """Sample answers with their truth, distance and reward parts."""
     lines = [
@@ -180,24 +209,37 @@ def metrics_table(metrics: Mapping[str, Mapping[str, object]]) -> str:
 
 def error_map(predictions: Sequence[Prediction], width_px: int = 480) -> str:
     """A world map of truths coloured by error (blue near, orange far), as a JPEG in Markdown."""
+    hues = {f"{kind[0]}{step}": LIGHT[f"{kind}{step}"] for kind in ("good", "bad") for step in (1, 2, 3)}
+    worst_last = sorted(predictions, key=lambda p: math.inf if p.d_km is None else p.d_km)
+    dots = [(p.true_latitude, p.true_longitude, hues[error_class(p.d_km)]) for p in worst_last]
+    near = sum(p.d_km is not None and p.d_km <= 200 for p in predictions) / max(1, len(predictions))
+    return _map(dots, f"{len(predictions):,} photos, {near:.0%} within 200 km", width_px)
+
+
+def place_map(places: Sequence[tuple[float, float]], width_px: int = 480, most: int = 4000) -> str:
+    """A world map of where photos are, as a JPEG in Markdown; an even sample of more than `most`.
+
+    Args:
+        places: (latitude, longitude) in degrees.
+    """
+    step = max(1, math.ceil(len(places) / most))
+    dots = [(lat, lon, LIGHT["good2"]) for lat, lon in places[::step]]
+    return _map(dots, f"where {len(places):,} photos are", width_px)
+
+
+def _map(dots: Sequence[tuple[float, float, str]], words: str, width_px: int) -> str:
     scale = 2 * width_px / outlines.WIDTH
     size = (round(outlines.WIDTH * scale), round(outlines.HEIGHT * scale))
     picture = Image.new("RGB", size, "#eef3f8")
-    _paint(picture, predictions, scale)
-    data = _jpeg(picture, width_px, 60)
-    near = sum(p.d_km is not None and p.d_km <= 200 for p in predictions) / max(1, len(predictions))
-    words = f"{len(predictions):,} photos, {near:.0%} within 200 km"
-    return f"![{prose(words)}](data:image/jpeg;base64,{base64.b64encode(data).decode()})"
-
-
-def _paint(picture: Image.Image, predictions: Sequence[Prediction], scale: float) -> None:
-    hues = {f"{kind[0]}{step}": LIGHT[f"{kind}{step}"] for kind in ("good", "bad") for step in (1, 2, 3)}
     draw = ImageDraw.Draw(picture)
     for country in outlines.rings().values():
         for ring in country:
             points = [tuple(v * scale for v in outlines.project(lat, lon)) for lat, lon in ring]
             draw.polygon(points, fill=LIGHT["land"], outline="#ffffff")
-    for p in sorted(predictions, key=lambda p: math.inf if p.d_km is None else p.d_km):
-        lat = min(max(p.true_latitude, outlines.SOUTH), outlines.NORTH)
-        x, y = (v * scale for v in outlines.project(lat, p.true_longitude))
-        draw.ellipse((x - 5, y - 5, x + 5, y + 5), fill=hues[error_class(p.d_km)], outline="#ffffff")
+    radius = 5 if len(dots) <= 1000 else 3
+    for lat_deg, lon_deg, hue in dots:
+        lat_deg = min(max(lat_deg, outlines.SOUTH), outlines.NORTH)
+        x, y = (v * scale for v in outlines.project(lat_deg, lon_deg))
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=hue, outline="#ffffff")
+    data = base64.b64encode(_jpeg(picture, width_px, 60)).decode()
+    return f"![{prose(words)}](data:image/jpeg;base64,{data})"

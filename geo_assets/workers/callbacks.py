@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
+from geo_assets import progress
 from geo_assets.errors import TrainingError
 from geo_assets.workers import checkpoint_files
 from geo_assets.workers.harness import stop_requested
@@ -18,14 +20,27 @@ logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_REPORTS = 5.0
 FORMAT_KEY = "rewards/format_reward/mean"
+SMOOTHED_STEPS = 10
+CURVES = {
+    "reward": "reward",
+    "format_rate": FORMAT_KEY,
+    "country_reward": "rewards/country_reward/mean",
+    "top_country_share": "guesses/top_country_share",
+}
+"""Figures of a progress line, and the names TRL logs them under."""
 DEAD_AFTER_STEP, DEAD_FORMAT_RATE, DEAD_WINDOW = 30, 0.02, 10
 
 
 class Progress(TrainerCallback):
-    """One log line every few seconds: step, reward, format rate, pace, time left."""
+    """One log line every few seconds: step, reward, format rate, pace, time left.
+
+    The line has the step's own reward; its figures, which are plotted while the run goes on, are means over
+    the last `SMOOTHED_STEPS` steps.
+    """
 
     def __init__(self) -> None:
         self.step_seconds: list[float] = []
+        self._recent: deque[dict[str, float]] = deque(maxlen=SMOOTHED_STEPS)
         self._began = self._reported = 0.0
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -38,17 +53,30 @@ class Progress(TrainerCallback):
         self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any
     ) -> None:
         logs = logs or {}
+        if "reward" not in logs:
+            return
+        self._recent.append({name: float(logs[key]) for name, key in CURVES.items() if key in logs})
         now, last = time.monotonic(), state.global_step == state.max_steps
-        if "reward" not in logs or (now - self._reported < SECONDS_BETWEEN_REPORTS and not last):
+        if now - self._reported < SECONDS_BETWEEN_REPORTS and not last:
             return
         self._reported = now
-        recent = self.step_seconds[-10:]
-        pace = sum(recent) / len(recent)
-        logger.info(
+        paces = self.step_seconds[-SMOOTHED_STEPS:]
+        pace = sum(paces) / len(paces)
+        left = (state.max_steps - state.global_step) * pace
+        progress.report(
+            logger,
+            {"step": state.global_step, **self._means(), "seconds_per_step": pace, "seconds_left": left},
             "step %d of %d: reward %.3f, format %.2f, %.2f s a step, %.0f s left",
             state.global_step, state.max_steps, logs["reward"], logs.get(FORMAT_KEY, float("nan")),
-            pace, (state.max_steps - state.global_step) * pace,
+            pace, left,
         )  # fmt: skip
+
+    def _means(self) -> dict[str, float]:
+        found: dict[str, list[float]] = {}
+        for record in self._recent:
+            for name, value in record.items():
+                found.setdefault(name, []).append(value)
+        return {name: sum(values) / len(values) for name, values in found.items()}
 
 
 class WholeCheckpoints(TrainerCallback):

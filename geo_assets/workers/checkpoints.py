@@ -11,7 +11,7 @@ import logging
 import time
 from typing import Any
 
-from geo_assets import backends
+from geo_assets import backends, progress
 from geo_assets.errors import TrainingError
 from geo_assets.models.loading import start_model_dir
 from geo_assets.workers import scoring
@@ -48,7 +48,12 @@ def main(job: Job) -> None:
             metrics = scoring.save(target, scoring.predictions(rows, answers, settings.task.reward))
             seconds[folder.name] = round(time.monotonic() - began, 2)
         value = criterion_value(section.criterion, scoring.load(target), metrics)
-        logger.info("%s: %s %.4f, format %.3f", folder.name, section.criterion, value, metrics["format_rate"])
+        figures = {name: float(metrics[name]) for name in ("mean_geoscore", "country_acc", "format_rate")}
+        progress.report(
+            logger,
+            {"checkpoint_step": step_of(folder), **figures, section.criterion: value},
+            "%s: %s %.4f, format %.3f", folder.name, section.criterion, value, metrics["format_rate"],
+        )  # fmt: skip
         table.append(
             {"step": step_of(folder), **metrics, "criterion": section.criterion, "criterion_value": value}
         )
@@ -58,8 +63,9 @@ def main(job: Job) -> None:
     scoring.write_json(job.out / "checkpoints.json", table)
     scoring.write_json(job.out / "best.json", {**choice(table, best, section.decoding), "n": len(rows)})
     scoring.write_json(job.out / "timings.json", seconds)
-    curve = {f"step {entry['step']}": round(entry["criterion_value"], 4) for entry in table}
-    job.metadata({"best_step": best["step"], "criterion": section.criterion, **curve})
+    job.metadata(
+        {"best_step": best["step"], "criterion": section.criterion, "checkpoints_scored": len(table)}
+    )
 
 
 def criterion_value(criterion: str, predictions: list[Any], metrics: dict[str, Any]) -> float:

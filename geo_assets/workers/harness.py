@@ -1,7 +1,8 @@
 """What every worker program shares: its job, its log, its signals and its end.
 
 A worker is `python -m geo_assets.workers.<name> --job job.json`. The job file holds where to write and
-what to read; with the variables of Dagster Pipes in the environment, the log streams into the run too.
+what to read; with the variables of Dagster Pipes in the environment, the log streams into the run too, and so
+do the figures of its progress lines (`progress.py`), at a pace that keeps the run's history small.
 
 It never outlives whoever started it: the starter holds the other end of the lifeline pipe, and its
 closing (for whatever reason, SIGKILL included) ends the worker's whole process group. SIGINT and SIGTERM
@@ -27,9 +28,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from geo_assets.errors import GeoAssetsError, is_disk_full
+from geo_assets.progress import Pace, figures_of
 from geo_assets.settings import Runtime, Settings
 
 logger = logging.getLogger(__name__)
+
+PROGRESS = "progress"
+"""Key of the Pipes messages that carry the figures of a progress line."""
 
 Severity = Literal["ERROR", "WARN"]
 Signal = Callable[[int, Any], None]
@@ -217,10 +222,14 @@ class _logging:
 class _PipesHandler(logging.Handler):
     def __init__(self, context: Any) -> None:
         super().__init__(logging.INFO)
-        self._log = context.log
+        self._context = context
+        self._pace = Pace()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._log.log(record.levelno, self.format(record))
+        self._context.log.log(record.levelno, self.format(record))
+        figures = figures_of(record)
+        if figures and self._pace.keeps(figures):
+            self._context.report_custom_message({PROGRESS: figures})
 
 
 def _note_signal(number: int, _frame: Any) -> None:

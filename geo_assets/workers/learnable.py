@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from geo_assets import backends
+from geo_assets import backends, progress
 from geo_assets.backends.base import Completion, Sampling
 from geo_assets.models.loading import start_model_dir
 from geo_assets.settings import Learnable
@@ -100,13 +100,12 @@ def _answers(job: Job, rows: Sequence[dict[str, Any]]) -> dict[str, list[Complet
             file.flush()
             done = first + len(chunk)
             rate = done / (time.monotonic() - began)
-            logger.info(
-                "%d of %d rows, %.1f a second, %.0f s left",
-                done,
-                len(missing),
-                rate,
-                (len(missing) - done) / rate,
-            )
+            left = (len(missing) - done) / rate
+            progress.report(
+                logger,
+                {"rows": done, "rows_per_second": rate, "seconds_left": left},
+                "%d of %d rows, %.1f a second, %.0f s left", done, len(missing), rate, left,
+            )  # fmt: skip
             exit_when_stopped()
     return found
 

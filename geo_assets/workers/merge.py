@@ -1,8 +1,9 @@
 """Merge the chosen adapter into the start model and make sure that nothing changed on the way.
 
 Leaves a model folder that loads with AutoModelForImageTextToText and AutoProcessor, `adapter/` beside it, a
-model card and `verification.json`. Pushing to the Hub happens only where `merge.push_to` is set. The
-rows it verifies on come from train_learnable: the evaluation sets are not upstream.
+model card in each, `ATTRIBUTION.csv` for real photos, and `verification.json`. Pushing to the Hub happens
+only where `merge.push_to` is set. The rows it verifies on come from train_learnable: the evaluation sets
+are not upstream.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from geo_assets.backends.base import Completion, Sampling
 from geo_assets.errors import ModelError
 from geo_assets.models.loading import attach_adapter, load_model, load_processor, start_model_dir
-from geo_assets.settings import Merge
+from geo_assets.report.model_card import Facts, model_card
 from geo_assets.workers import checkpoint_files, scoring
 from geo_assets.workers.harness import Job, run
 
@@ -52,13 +53,58 @@ def main(job: Job) -> None:
             ],
         },
     )
-    (job.out / "README.md").write_text(
-        model_card(source, best, section, same, len(separate)), encoding="utf-8"
+    facts = _facts(job, source, best, same, len(separate))
+    (job.out / "README.md").write_text(model_card(facts, "merged"), encoding="utf-8")
+    (job.out / "adapter" / "README.md").write_text(model_card(facts, "adapter"), encoding="utf-8")
+    if not facts.is_demo:
+        _write_attribution(job.out, job.upstream["train_learnable"])
+    job.metadata(
+        {
+            "checkpoint": best["checkpoint"],
+            "same_greedy_answers": same,
+            "verified_rows": len(separate),
+            **{
+                f"eval_quick/{name}": facts.metrics[name]
+                for name in ("mean_geoscore", "country_acc", "median_km")
+            },
+        }
     )
-    job.metadata({"checkpoint": best["checkpoint"], "same_greedy_answers": f"{same} of {len(separate)}"})
     if section.push_to:
-        _push(job.out, section.push_to)
-        job.metadata({"pushed_to": section.push_to})
+        job.metadata({"pushed_to": push(job.out, section.push_to, f"{best['checkpoint']} of {job.out.stem}")})
+
+
+def _facts(job: Job, source: dict[str, str], best: dict[str, Any], same: int, rows: int) -> Facts:
+    """What the model cards are written from."""
+    scored, trained = job.upstream["checkpoint_metrics"], job.upstream["lora_checkpoints"]
+    filtered = job.upstream["train_learnable"] / "filter_stats.json"
+    return Facts(
+        settings=job.settings,
+        source=source,
+        best=best,
+        metrics=json.loads((scored / best["checkpoint"] / "metrics.json").read_text()),
+        checkpoints=len(json.loads((scored / "checkpoints.json").read_text())),
+        train_stats=json.loads((trained / "train_stats.json").read_text()),
+        filter_stats=json.loads(filtered.read_text()),
+        same_answers=same,
+        verified_rows=rows,
+        name=job.settings.merge.push_to or "geo_assets",
+    )
+
+
+def _write_attribution(out: Path, learnable: Path) -> None:
+    """Whom to name for each photo that training used: the licence of the photos asks for it."""
+    from geo_assets.osv.cards import OSV5M, write_attribution
+
+    rows = [
+        (
+            row["id"],
+            OSV5M.licence,
+            f"Mapillary contributor {row['creator_id'] or ''}".strip(),
+            f"https://www.mapillary.com/app/?pKey={row['id']}",
+        )
+        for row in scoring.rows_of(learnable)
+    ]
+    write_attribution(out, sorted(rows))
 
 
 def _answers(job: Job, model: Any, folder: Path) -> list[Completion]:
@@ -78,48 +124,27 @@ def _copy_adapter(source: Path, target: Path, base_name: str) -> None:
     checkpoint_files.tidy_config(target / checkpoint_files.ADAPTER_CONFIG, base_name)
 
 
-def model_card(source: dict[str, str], best: dict[str, Any], section: Merge, same: int, rows: int) -> str:
-    """The model card: what it is made of, how it was chosen, how to load it, what it is not for."""
-    # A repository name has an owner; the tiny demo model and local folders are no Hub models.
-    base_line = f"base_model: {source['model']}\n" if "/" in source["model"] else ""
-    return f"""---
-library_name: transformers
-pipeline_tag: image-text-to-text
-{base_line}tags: [geolocation, grpo, trl]
----
-# Where was this photo taken?
+def push(folder: Path, repo: str, message: str) -> str:
+    """Upload a model folder to a private repository of the Hub; the address of its page.
 
-A vision-language model that names the country and coordinates of a street-level photo. It is
-{source["model"]} (revision {source["revision"]}) after GRPO with a distance-based reward,
-with the LoRA adapter of {best["checkpoint"]} merged in ({section.dtype}).
-
-- Choice of the checkpoint: {best["why"]}.
-- Verification: {same} of {rows} greedy answers are the same as those of base model plus adapter.
-- The adapter alone is in `adapter/`.
-
-```python
-from transformers import AutoModelForImageTextToText, AutoProcessor
-
-model = AutoModelForImageTextToText.from_pretrained("path/to/this/folder", dtype="auto")
-processor = AutoProcessor.from_pretrained("path/to/this/folder", padding_side="left")
-```
-
-It is for research and play. A guess is not evidence: do not use it to find a person or a home.
-"""
-
-
-def _push(folder: Path, repo: str) -> None:
+    Raises:
+        ModelError: the Hub refuses or cannot be reached. The merged model stays where it is.
+    """
     import httpx
     from huggingface_hub import HfApi
 
+    api = HfApi()
     try:
-        HfApi().create_repo(repo, exist_ok=True, private=True)
-        HfApi().upload_folder(repo_id=repo, folder_path=folder)
+        page = api.create_repo(repo, exist_ok=True, private=True)
+        api.upload_folder(repo_id=repo, folder_path=folder, commit_message=message)
     except (httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ModelError(
-            f"cannot push to {repo} ({error}); check HF_TOKEN, or unset merge.push_to"
+            f"cannot push to {repo} ({reason}); log in with a token that may write (HF_TOKEN), or unset "
+            "merge.push_to"
         ) from error
-    logger.info("pushed to %s", repo)
+    logger.info("pushed to %s", page)
+    return str(page)
 
 
 if __name__ == "__main__":

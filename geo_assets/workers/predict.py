@@ -235,14 +235,15 @@ def _leaks(job: Job, splits: Sequence[Split]) -> None:
 
 
 def _headline(summary: dict[str, Any]) -> dict[str, Any]:
-    figures = {}
-    for who, splits in summary.items():
-        for split, cells in splits.items():
-            for decoding, metrics in cells.items():
-                name = f"{who} {split} {decoding}"
-                figures[f"{name}: country accuracy"] = round(metrics["country_acc"], 4)
-                figures[f"{name}: mean GeoScore"] = round(metrics["mean_geoscore"], 1)
-    return figures
+    """Numbers that plot over time, a name each: `policy/eval_osv/greedy/country_acc`."""
+    return {
+        f"{who}/{split}/{decoding}/{name}": round(metrics[name], 4)
+        for who, splits in summary.items()
+        for split, cells in splits.items()
+        for decoding, metrics in cells.items()
+        if decoding in ("greedy", "sampled")
+        for name in ("mean_geoscore", "country_acc")
+    }
 
 
 if __name__ == "__main__":

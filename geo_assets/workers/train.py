@@ -19,6 +19,7 @@ from geo_assets.settings import Settings, Train
 from geo_assets.workers import checkpoint_files, scoring
 from geo_assets.workers.harness import Job, exit_when_stopped, peak_memory_gib, run, saves_on_signal
 from geo_assets.workers.rollout_settings import uses_vllm
+from geo_assets.workers.tracking import Tracking
 from geo_assets.workers.train_setup import SAMPLES, build_trainer, remedies, rollout_cycle
 
 logger = logging.getLogger(__name__)
@@ -58,7 +59,8 @@ def learn(job: Job, settings: Settings, trainer: Any, resumes: bool) -> None:
     """Train to the last step, from the last whole checkpoint, and write the log; a signal saves and ends."""
     resume = checkpoint_files.last_complete(job.out) if resumes else None
     _rewind_samples(job.out / SAMPLES, checkpoint_files.step_of(resume) if resume else 0)
-    with saves_on_signal(), remedies():
+    with Tracking(job) as tracking, saves_on_signal(), remedies():
+        tracking.watch(trainer)
         trainer.train(resume_from_checkpoint=str(resume) if resume else None)
     if trainer.state.global_step < settings.train.max_steps:
         exit_when_stopped()

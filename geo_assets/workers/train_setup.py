@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,7 +156,6 @@ def grpo_config(
 
     train, task = settings.train, settings.task
     cpu = device_of(job.runtime) == "cpu"
-    trackers = _trackers(job)
     return GRPOConfig(
         output_dir=str(job.out),
         seed=train.seed,
@@ -187,7 +185,7 @@ def grpo_config(
         save_steps=train.save_steps,
         save_total_limit=None,  # TRL deletes by time of change; `checkpoint_files.prune` goes by step
         logging_steps=1,
-        report_to=trackers,
+        report_to="none",  # `learn` adds the tracker: one that cannot start is replaced there
         disable_tqdm=True,
         **engine_arguments(settings) if uses_vllm(settings) else {},
         use_cpu=cpu,
@@ -198,19 +196,6 @@ def grpo_config(
         log_completions=False,
         **(more or {}),
     )
-
-
-def _trackers(job: Job) -> list[str]:
-    """Weights & Biases where a key is set, else TensorBoard under the artifact; none for the smoke test."""
-    wanted = job.runtime.tracker
-    if wanted == "none" or job.asset == "smoke_test":
-        return []
-    if wanted == "wandb" or (wanted == "auto" and os.environ.get("WANDB_API_KEY")):
-        os.environ.setdefault("WANDB_DIR", str(job.out))
-        os.environ.setdefault("WANDB_PROJECT", "geo_assets")
-        return ["wandb"]
-    os.environ["TENSORBOARD_LOGGING_DIR"] = str(job.out / "tensorboard")
-    return ["tensorboard"]
 
 
 def dataset(folder: Path, settings: Settings) -> Any:

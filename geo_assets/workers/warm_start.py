@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from geo_assets import progress
 from geo_assets.errors import TrainingError
 from geo_assets.models.loading import MODEL_DIR, PASSTHROUGH
 from geo_assets.settings import WarmStart
@@ -143,9 +144,12 @@ def _save(path: Path, model: Any, optimizers: Sequence[Any], losses: Sequence[fl
 def _report(step: int, steps: int, losses: Sequence[float], seconds_per_step: float) -> None:
     if step % 50 == 0 or step == steps:
         recent = losses[-50:]
-        logger.info(
+        loss, left = sum(recent) / len(recent), (steps - step) * seconds_per_step
+        progress.report(
+            logger,
+            {"step": step, "loss": loss, "seconds_per_step": seconds_per_step, "seconds_left": left},
             "warm-up step %d of %d: loss %.3f, %.2f s a step, %.0f s left",
-            step, steps, sum(recent) / len(recent), seconds_per_step, (steps - step) * seconds_per_step,
+            step, steps, loss, seconds_per_step, left,
         )  # fmt: skip
 
 

@@ -35,6 +35,10 @@ if __name__ == "__main__":
             [[event.dagster_event_type and event.dagster_event_type.value, event.message] for event in events]
         )
     )
+    observed = [event.asset_observation for event in events if event.asset_observation]
+    (folder() / "observed.json").write_text(
+        json.dumps([{name: value.value for name, value in found.metadata.items()} for found in observed])
+    )
     metadata = {}
     if result.success:
         (materialization,) = result.asset_materializations_for_node("acted")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from geo_assets import progress
 from geo_assets.errors import TrainingError
 from geo_assets.workers import harness
 
@@ -21,6 +22,12 @@ def main(job: harness.Job) -> None:
     logger.info("acting: %s", act)
     if act == "work":
         job.metadata({"rows": 3})
+    elif act == "progress":
+        for step in range(1, 5):
+            progress.report(
+                logger, {"step": step, "reward": step / 10, "seconds_left": 4 - step}, "step %d of 4", step
+            )
+        logger.info("about to end")
     elif act == "fail":
         raise TrainingError("format rate is 0.1; lower train.learning_rate")
     elif act == "bug":

@@ -67,6 +67,22 @@ def test_metadata_and_log_lines_reach_the_run(tmp_path: Path) -> None:
     assert "acting: work" in log
 
 
+def test_progress_becomes_observations_while_the_worker_runs(tmp_path: Path) -> None:
+    result, _ = finished(tmp_path, "progress")
+    assert result["success"]
+    observed = json.loads((tmp_path / "observed.json").read_text())
+    # The first is kept, the next two are too close to it, the last always is.
+    assert observed == [
+        {"step": 1, "reward": 0.1, "seconds_left": 3},
+        {"step": 4, "reward": 0.4, "seconds_left": 0},
+    ]
+    events = json.loads((tmp_path / "events.json").read_text())
+    first = next(place for place, (kind, _) in enumerate(events) if kind == "ASSET_OBSERVATION")
+    end = next(place for place, (_, message) in enumerate(events) if "about to end" in message)
+    assert first < end
+    assert sum("of 4" in message for _, message in events) == 4
+
+
 def test_a_known_fault_is_one_line_and_is_not_tried_again(tmp_path: Path) -> None:
     result, log = finished(tmp_path, "fail")
     assert not result["success"]

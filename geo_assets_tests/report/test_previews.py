@@ -27,9 +27,16 @@ def test_sparkline_stays_inline_and_parses(n: int) -> None:
     data = re.search(r"\(data:image/svg\+xml,([^ ()]+)\)", found)
     assert data
     root = ElementTree.fromstring(unquote(data.group(1)))
-    numbers = [int(v) for v in root[0].attrib["points"].split()]
-    assert all(0 <= v <= 180 for v in numbers[::2])
-    assert all(0 <= v <= 40 for v in numbers[1::2])
+    numbers = [int(v) for v in root[0].attrib["points"].split(",")]
+    assert 4 <= len(numbers) <= 50
+    assert all(48 <= v <= 312 for v in numbers[::2])
+    assert all(5 <= v <= 55 for v in numbers[1::2])
+    assert root[1].text == f"{points[0][1]:.3g}" or n > 25
+
+
+def test_a_long_sparkline_is_the_means_of_its_groups() -> None:
+    found = previews.sparkline([(n, n % 2) for n in range(100)], "reward")
+    assert "reward: 0.5 to 0.5" in found
 
 
 def test_sparkline_skips_what_is_not_finite() -> None:
@@ -72,6 +79,14 @@ def test_country_bars_count_everything() -> None:
     lines = found.splitlines()
     assert lines[2].startswith("| France | 30 | 50.0% | ████████████████ |")
     assert lines[-1].startswith("| 11 more | 11 |")
+
+
+def test_place_map_thins_a_large_set() -> None:
+    few = previews.place_map([(90.0, 180.0), (-90.0, -180.0)])
+    many = previews.place_map([(0.01 * n - 80, 0.02 * n - 170) for n in range(16_000)])
+    assert few.startswith("![where 2 photos are](")
+    assert many.startswith("![where 16,000 photos are](")
+    assert len(many) < previews.MOST_BYTES
 
 
 def test_completions_table_escapes_the_model() -> None:

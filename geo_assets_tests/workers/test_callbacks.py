@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from geo_assets.errors import TrainingError
+from geo_assets.progress import figures_of
 from geo_assets.workers import callbacks
 
 
@@ -45,3 +46,34 @@ def test_a_signal_waits_for_the_end_of_the_rollout_cycle(
         control = SimpleNamespace(should_save=False, should_training_stop=False)
         whole.on_step_end(None, state(step), control)
         assert (control.should_save, control.should_training_stop) == (stops, stops)
+
+
+def test_progress_lines_carry_means_of_the_last_ten_steps(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 10_000, 4))
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
+    reports = callbacks.Progress()
+    with caplog.at_level("INFO"):
+        for step in range(1, 21):
+            reports.on_step_begin(None, state(step), None)
+            reports.on_step_end(None, state(step), None)
+            reports.on_log(None, state(step), None, {"reward": step / 100, callbacks.FORMAT_KEY: 1.0})
+    figures = figures_of(caplog.records[-1])
+    assert figures["step"] == 20
+    assert figures["reward"] == pytest.approx(sum(range(11, 21)) / 1000)
+    assert figures["format_rate"] == 1.0
+    assert figures["seconds_per_step"] == 4.0
+    assert figures["seconds_left"] == 80 * 4.0
+    assert "reward 0.200" in caplog.records[-1].getMessage()
+
+
+def test_the_last_step_is_always_reported(caplog: pytest.LogCaptureFixture) -> None:
+    reports = callbacks.Progress()
+    with caplog.at_level("INFO"):
+        for step in (99, 100):
+            reports.on_step_begin(None, state(step), None)
+            reports.on_step_end(None, state(step), None)
+            reports.on_log(None, state(step), None, {"reward": 0.5})
+    assert [figures_of(record)["step"] for record in caplog.records] == [99, 100]
+    assert figures_of(caplog.records[-1])["seconds_left"] == 0
