@@ -89,7 +89,7 @@ def _read(mirror: Mirror, split: Split, found: Candidates, best: _Best, exclusio
 
     def keep(rows: pl.DataFrame, keys: Keys, usable: Mask) -> None:
         usable = exclusions.apply(rows, usable, dropped)
-        members.count(rows["country_iso2"], keys, usable)
+        members.count(rows["country"], keys, usable)
         best.add(rows, keys, usable)
 
     for block in schema.read_blocks(mirror.csv(split), schema.USED_COLUMNS, labels.reason().alias(REASON)):
@@ -100,7 +100,7 @@ def _read(mirror: Mirror, split: Split, found: Candidates, best: _Best, exclusio
         if wrong.any():
             mended = labels.clean(block.filter(pl.Series(wrong & (usable | ~named))), found.counts)
             keep(mended, sampling.keys(mended["id"]), np.ones(mended.height, dtype=bool))
-        keep(block.drop(REASON).rename({"country": "country_iso2"}), keys, usable & ~wrong)
+        keep(block, keys, usable & ~wrong)
     dropped["image_without_row"] += int((~members.seen).sum())
     found.available = members.available()
 
@@ -116,15 +116,17 @@ class _Best:
     """The rows of best priority, `reserve` a country, of all that were added."""
 
     def __init__(self, rows: pl.DataFrame, reserve: int, seed: int) -> None:
-        self.reserve, self.seed, self.parts = reserve, seed, [rows]
+        self.reserve, self.seed, self.parts, self.columns = reserve, seed, [rows], rows.columns
         self.bar = pl.DataFrame(schema={"country_iso2": pl.String, "bar": pl.UInt64})
 
     def add(self, rows: pl.DataFrame, keys: Keys, usable: Mask) -> None:
         """Add the usable rows, less those that can no longer be among the best of their country."""
         order = sampling.priority_of_keys(keys, self.seed)
-        hopeful = pl.Series(usable & (order <= self._bars(rows["country_iso2"])))
-        rows = rows.with_columns(pl.Series("priority", order)).filter(hopeful)
-        self.parts.append(compact(schema.parse_details(rows)))
+        hopeful = usable & (order <= self._bars(rows["country"]))
+        rows = rows.filter(pl.Series(hopeful)).with_columns(pl.Series("priority", order[hopeful]))
+        self.parts.append(
+            compact(schema.parse_details(rows).rename({"country": "country_iso2"}).select(self.columns))
+        )
         if sum(part.height for part in self.parts) > COMPACT_ROWS + self.parts[0].height:
             self.rows()
 
@@ -132,7 +134,9 @@ class _Best:
         """The priority that a row of each country must not exceed."""
         if self.bar.is_empty():
             return np.full(len(countries), np.iinfo(np.uint64).max)
-        bars = countries.to_frame().join(self.bar, on="country_iso2", how="left", maintain_order="left")
+        bars = countries.to_frame("country_iso2").join(
+            self.bar, "country_iso2", "left", maintain_order="left"
+        )
         return bars["bar"].fill_null(np.iinfo(np.uint64).max).to_numpy()
 
     def rows(self) -> pl.DataFrame:

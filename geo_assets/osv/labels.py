@@ -69,7 +69,7 @@ def clean(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
         counts: receives the reasons.
 
     Returns:
-        The kept rows, in order, `country` renamed to `country_iso2`, without the reason.
+        The kept rows, in order.
     """
     if frame[REASON].null_count() < frame.height:
         frame = frame.with_columns(*schema.trimmed("country")).with_columns(reason().alias(REASON))
@@ -79,7 +79,7 @@ def clean(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
         odd = wrong.filter(pl.col(REASON) == "country_malformed")["country"]
         counts.odd_countries.update(odd)
         frame = frame.filter(pl.col(REASON).is_null())
-    return frame.drop(REASON).rename({"country": "country_iso2"})
+    return frame
 
 
 def _recover_namibia(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Reading digits with RapidOCR, where the optional `ocr` extra is installed.
 
-Only asked about strips that `overlays.py` finds doubtful, because it takes about 50 times as long.
+Only asked about strips that `overlays.py` finds doubtful, because it takes half a second.
 """
 
 from __future__ import annotations

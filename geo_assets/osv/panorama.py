@@ -78,7 +78,7 @@ def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, wo
     (out_dir / "images").mkdir(parents=True, exist_ok=True)
     if pano_dir is None or not list((Path(pano_dir) / "data").glob("*.parquet")):
         return _finish(out_dir, schema.empty_set(views=True), [], counts, started)
-    found = labels.clean(read_labels(pano_dir), counts)
+    found = labels.clean(read_labels(pano_dir), counts).rename({"country": "country_iso2"})
     found = found.with_columns(sampling.priorities(found["id"], settings.seed)).sort("priority", "id")
     rows, queue = min(settings.rows, settings.limit or settings.rows), found
     stored: dict[str, dict] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -118,16 +119,27 @@ def read_blocks(
         DataError: the file cannot be read as a CSV of OSV-5M.
     """
     rows = parse(scan_csv(path, columns)).with_columns(*more)
-    try:
+    with _readable(path):
         yield from rows.collect_batches(chunk_size=BLOCK_ROWS, maintain_order=True, engine="streaming")
-    except pl.exceptions.PolarsError as error:
-        remedy = "delete it and materialize osv_zips again"
-        raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}): {remedy}") from error
 
 
 def read_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.DataFrame:
-    """All rows of a small CSV, labels and details parsed."""
-    return parse_details(pl.concat(read_blocks(path, columns)))
+    """All rows of a small CSV in file order, labels and details parsed.
+
+    Raises:
+        DataError: as `read_blocks`.
+    """
+    with _readable(path):
+        return parse_details(parse(scan_csv(path, columns)).collect(engine="streaming"))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        remedy = "delete it and materialize osv_zips again"
+        raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}): {remedy}") from error
 
 
 def empty_set(views: bool = False) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,8 +67,9 @@ def build_osv_zips(
     except NoRanges as error:
         logger.warning(f"{error}; downloading whole zips instead")
         remote = []
-    fetch_files(hub, [file for file in files if file.name not in remote], out_dir)
-    return _describe(out_dir, _origin(hub), {f.name: f for f in files if f.name in remote})
+    fetched = [file for file in files if file.name not in remote]
+    fetch_files(hub, fetched, out_dir)
+    return _describe(out_dir, _origin(hub), fetched, [file for file in files if file.name in remote])
 
 
 def build_pano_source(
@@ -94,9 +96,9 @@ def build_pano_source(
         local.place(folder, out_dir, names)
         return _describe(out_dir, "local")
     hub = _pinned(settings.repo, settings.revision, out_dir, patience)
-    names = hub.list_folder(PANO_FOLDER, ".parquet")
-    fetch_files(hub, hub.files(names), out_dir)
-    return _describe(out_dir, _origin(hub))
+    files = hub.files(hub.list_folder(PANO_FOLDER, ".parquet"))
+    fetch_files(hub, files, out_dir)
+    return _describe(out_dir, _origin(hub), files)
 
 
 def _origin(hub: HubRepo) -> str:
@@ -138,17 +140,24 @@ def read_directories(hub: HubRepo, zips: list[HubFile], out_dir: Path) -> None:
     RemoteZips(hub.repo, hub.revision, {f.name: (f.size, f.etag) for f in zips}).write(out_dir)
 
 
-def _describe(out_dir: Path, origin: str, remote: dict[str, HubFile] | None = None) -> dict[str, dict]:
-    """Verify the zips and write files.json from what lies in the directory."""
+def _describe(
+    out_dir: Path, origin: str, fetched: Sequence[HubFile] = (), remote: Sequence[HubFile] = ()
+) -> dict[str, dict]:
+    """Verify the zips and write files.json from what lies in the directory.
+
+    The SHA-256 of a large file that was fetched is known: the download was checked against it.
+    """
     files: dict[str, dict] = {}
+    known = {file.name: file.etag for file in fetched if len(file.etag) == 64}
     for path in sorted(p for p in out_dir.rglob("*") if p.is_file() and p.name not in (FILES, PIN)):
         name = path.relative_to(out_dir).as_posix()
-        files[name] = {"size": path.stat().st_size, "sha256": local.file_sha256(path), "source": origin}
+        sha256 = known.get(name) or local.file_sha256(path)
+        files[name] = {"size": path.stat().st_size, "sha256": sha256, "source": origin}
         if path.suffix == ".zip":
             files[name]["damaged_members"] = damaged = archive.damaged_members(path)
             logger.info(f"{name}: {files[name]['size'] / 1e9:.2f} GB verified, {damaged} damaged members")
-    for name, file in (remote or {}).items():
-        files[name] = {"size": file.size, "etag": file.etag, "source": origin, "reach": "ranges"}
+    for file in remote:
+        files[file.name] = {"size": file.size, "etag": file.etag, "source": origin, "reach": "ranges"}
     (out_dir / FILES).write_text(json.dumps(files, indent=2) + "\n", encoding="utf-8")
     (out_dir / PIN).unlink(missing_ok=True)
     return files

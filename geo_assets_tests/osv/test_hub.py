@@ -116,6 +116,14 @@ def test_a_file_that_changed_is_started_anew(fake, published, tmp_path):
     assert mirrored(published, tmp_path)
 
 
+def test_a_file_that_changes_meanwhile_is_an_error(fake, tmp_path):
+    fake.fault("HEAD", f"resolve/.*{ZIP}", etag="f" * 64, times=-1)
+    with pytest.raises(
+        DataError, match=r"images/train/00\.zip changed on the Hub meanwhile: materialize again"
+    ):
+        build(tmp_path)
+
+
 def test_wrong_bytes_twice_are_an_error(fake, tmp_path):
     fake.fault("GET", f"cdn/.*{ZIP}", flip=70_000, times=-1)
     with pytest.raises(DataError, match="2 times the bytes differ"):

@@ -25,14 +25,14 @@ def clean(*rows):
 
 def test_na_is_namibia():
     kept, counts = clean(("1", WINDHOEK, "NA"), ("2", PARIS, "FR"))
-    assert kept["country_iso2"].to_list() == ["NA", "FR"]
+    assert kept["country"].to_list() == ["NA", "FR"]
     assert not counts.dropped
 
 
 @pytest.mark.parametrize("cell", ["NMB", None])
 def test_namibia_is_recovered_only_where_the_point_lies_there(cell):
     kept, counts = clean(("1", WINDHOEK, cell), ("2", PARIS, cell))
-    assert kept.rows() == [("1", *WINDHOEK, "NA")]
+    assert kept.drop(labels.REASON).rows() == [("1", *WINDHOEK, "NA")]
     assert counts.recovered_namibia == 1
     assert counts.dropped == {"country_malformed" if cell else "country_missing": 1}
 
@@ -62,7 +62,7 @@ def test_an_empty_id_is_an_error_row():
 
 def test_a_padded_country_is_trimmed():
     kept, counts = clean(("1", PARIS, " FR "), ("2", PARIS, "  "))
-    assert kept["country_iso2"].to_list() == ["FR"] and counts.dropped == {"country_missing": 1}
+    assert kept["country"].to_list() == ["FR"] and counts.dropped == {"country_missing": 1}
 
 
 def test_far_labels_are_those_whose_country_is_elsewhere():

@@ -223,3 +223,14 @@ def test_the_card_says_what_other_zips_would_give(mirror, pool):
         "the first two zips (2)": "403 rows of 2 countries, 1 at the cap",
         "all zips (3)": "807 rows of 3 countries, 2 at the cap",
     }
+
+
+def test_csvs_without_rows(tmp_path):
+    write_csv(tmp_path / "train.csv", [])
+    write_csv(tmp_path / "test.csv", [])
+    write_zip(tmp_path / "images/train/00.zip", {"1.jpg": jpeg(1)})
+    write_zip(tmp_path / "images/test/00.zip", {})
+    pool = sets.build_train_pool(tmp_path, tmp_path / "pool", POOL)
+    assert pool.rows == 0 and pool.dropped == {"image_without_row": 1}
+    assert sets.build_eval_osv(tmp_path, tmp_path / "eval", EVAL).rows == 0
+    assert sets.build_eval_quick(tmp_path / "eval", tmp_path / "quick", EvalQuick()).rows == 0

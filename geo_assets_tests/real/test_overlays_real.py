@@ -26,7 +26,7 @@ def test_drawn_text_is_found_and_cut_off(clean_photos, share):
         band = overlays.text_band_px(photo)
         found += band > 0
         left_over += band > 0 and photo.height - band > text_top + 5
-    assert found >= 0.92 * len(photos)
+    assert found >= (0.93 if share == 1 else 0.85) * len(photos)
     assert left_over <= 2
 
 
