@@ -11,12 +11,10 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from geo_assets.backends import make
-from geo_assets.backends.base import Request, Sampling
 from geo_assets.errors import TrainingError
 from geo_assets.models.loading import load_model, start_model_dir
 from geo_assets.settings import Settings
-from geo_assets.task.prompt import messages
-from geo_assets.workers import checkpoints, merge
+from geo_assets.workers import checkpoints
 from geo_assets.workers.harness import Job
 
 
@@ -97,32 +95,3 @@ def test_a_run_without_checkpoint_is_one_clear_line(
     empty.mkdir()
     with pytest.raises(TrainingError, match="holds no checkpoint; materialize lora_checkpoints with force"):
         checkpoints.main(order(tmp_path / "out", settings, empty, start, quick, learnable))
-
-
-def test_the_merged_model_answers_as_the_adapter_did(
-    tmp_path: Path, settings: Settings, run: Path, start: Path, base: Path, learnable: Path
-) -> None:
-    chosen = tmp_path / "chosen"
-    chosen.mkdir()
-    why = {"step": 16, "checkpoint": "checkpoint-16", "why": "highest mean_reward"}
-    (chosen / "best.json").write_text(json.dumps(why))
-    job = Job(
-        "merged_model", tmp_path / "out", settings,
-        {"lora_checkpoints": run, "checkpoint_metrics": chosen, "base_model": base, "warm_start": start,
-         "train_learnable": learnable},
-    )  # fmt: skip
-    job.out.mkdir()
-    merge.main(job)
-    found = json.loads((job.out / "verification.json").read_text())
-    assert (found["rows"], found["same_greedy_answers"], found["differences"]) == (4, 4, [])
-    config = json.loads((job.out / "adapter" / "adapter_config.json").read_text())
-    assert config["base_model_name_or_path"] == "tiny Qwen3-VL"
-    card = (job.out / "README.md").read_text()
-    assert "checkpoint-16" in card and "base_model:" not in card  # the tiny model is on no hub
-    photo = learnable / "images" / "eval_osv000.jpg"
-    asked = [Request("x", messages("short"), (photo,), Sampling(max_tokens=12))]
-    merged, plain = (
-        make(settings.runtime, settings.task, f).generate(asked) for f in (job.out, base / "model")
-    )
-    apart = make(settings.runtime, settings.task, base / "model", run / "checkpoint-16").generate(asked)
-    assert merged == apart != plain
