@@ -10,11 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
 Cells = Annotated[int, Field(ge=1)]
+UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
 def _off_is_a_word(value: object) -> object:
@@ -34,7 +35,7 @@ class OsvZips(Section):
     source: Literal["hub", "local", "demo"] = "hub"
     repo: str = "osv5m/osv5m"
     revision: str = "main"
-    local_dir: Path | None = None
+    local_dir: UserPath | None = None
     train_zips: tuple[int, ...] = (0, 1)
     test_zips: tuple[int, ...] = (0,)
     reach: Literal["zips", "ranges"] = "zips"
@@ -52,7 +53,7 @@ class PanoSource(Section):
     source: Annotated[Literal["hub", "local", "demo", "off"], BeforeValidator(_off_is_a_word)] = "hub"
     repo: str = "stochastic/random_streetview_images_pano_v0.0.2"
     revision: str = "main"
-    local_dir: Path | None = None
+    local_dir: UserPath | None = None
     scenes: Count = 48
     seed: int = 42
 
@@ -65,7 +66,7 @@ class TrainPool(Section):
     max_edge_px: Count = 1024
     overlay: Literal["crop", "drop", "keep"] = "crop"
     """What happens to an image with burnt-in text at its lower edge."""
-    exclude_ids: Path | None = None
+    exclude_ids: UserPath | None = None
     """A text file with one OSV-5M id per line that must stay out of training."""
     limit: Count | None = None
 
@@ -99,8 +100,8 @@ class EvalPano(Section):
 class EvalPhotos(Section):
     """The user's own geotagged photos; unset means the split is skipped."""
 
-    folder: Path | None = None
-    manifest: Path | None = None
+    folder: UserPath | None = None
+    manifest: UserPath | None = None
     max_edge_px: Count = 1024
     limit: Count | None = None
 
@@ -123,7 +124,7 @@ class BaseModelSection(Section):
     source: Literal["hub", "local", "tiny"] = "hub"
     repo: str = "Qwen/Qwen3-VL-4B-Instruct"
     revision: str = "main"
-    local_dir: Path | None = None
+    local_dir: UserPath | None = None
     hidden_size: Count = 128
     layers: Count = 4
     vision_hidden_size: Count = 96

@@ -103,6 +103,11 @@ def test_a_bare_off_is_a_word(tmp_path: Path) -> None:
     assert load_profile("demo", {"GEO_PANO_SOURCE__SOURCE": "off"}).pano_source.source == "off"
 
 
+def test_a_tilde_is_the_home_folder(tmp_path: Path) -> None:
+    settings = load_profile(write(tmp_path, "eval_photos: {folder: ~/photos}"), {})
+    assert settings.eval_photos.folder == Path.home() / "photos"
+
+
 def test_a_path_counts_by_what_lies_there(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
