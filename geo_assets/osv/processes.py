@@ -6,29 +6,17 @@ killed build leaves nothing behind that writes into its directory.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
-import os
-import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
+
+from geo_assets.lifetime import end_with_parent
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 CHUNK = 32
-PR_SET_PDEATHSIG = 1
-
-
-def _die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends, also by SIGKILL (Linux)."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller is told, and ends the pool
 
 
 class Processes:
@@ -52,6 +40,6 @@ class Processes:
             return map(work, todo)
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self.workers, multiprocessing.get_context("spawn"), _die_with, (os.getpid(),)
+                self.workers, multiprocessing.get_context("spawn"), initializer=end_with_parent
             )
         return self._pool.map(work, todo, chunksize=CHUNK)

@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from geo_assets.lifetime import end_with_parent
+
 BatchMap = Callable[[Callable[..., Any], Iterable[Any]], Iterator[Any]]
 
 
@@ -24,5 +26,8 @@ def drawers(workers: int) -> Iterator[BatchMap]:
         return
     # Spawned, not forked: the caller may hold threads and locks, which a fork would not survive.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+    try:
         yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupt does not wait for scenes that nobody will see
