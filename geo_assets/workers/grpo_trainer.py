@@ -10,12 +10,13 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from trl import GRPOTrainer
+from trl.trainer.utils import RepeatSampler
 
 from geo_assets.models.loading import merged_for_generation
 from geo_assets.task.answer import parse_answer
@@ -23,6 +24,25 @@ from geo_assets.task.collapse import effective_number
 from geo_assets.task.rewards import completion_text
 
 RECENT_GUESSES = 512
+
+
+class EpochSampler(RepeatSampler):
+    """TRL's sampler with an order that depends on seed and epoch alone.
+
+    The stock one draws each epoch's order from a generator that starts again in a new process, so a run that
+    is resumed in its second epoch would see the first one's order.
+    """
+
+    epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the trainer before each epoch."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        if self.shuffle:
+            self.generator.manual_seed((self.seed or 0) + self.epoch)
+        yield from super().__iter__()
 
 
 class GeoTrainer(GRPOTrainer):
@@ -39,6 +59,17 @@ class GeoTrainer(GRPOTrainer):
     def text_of(completion: Any) -> str:
         """What samples and guesses take from a completion."""
         return completion_text(completion)
+
+    def _get_train_sampler(self, dataset: Any = None) -> EpochSampler:
+        stock: Any = super()._get_train_sampler(dataset)
+        return EpochSampler(
+            stock.data_source,
+            stock.mini_repeat_count,
+            stock.batch_size,
+            stock.repeat_count,
+            shuffle=stock.shuffle,
+            seed=stock.seed,
+        )
 
     def _calculate_rewards(
         self, inputs: list[dict[str, Any]], prompts: Any, completions: list[Any], completion_ids_list: Any

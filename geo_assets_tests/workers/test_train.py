@@ -143,6 +143,24 @@ def test_a_killed_run_resumes_and_ends_like_one_that_was_not(
     assert contents(tmp_path) == contents(whole)
 
 
+def test_a_run_killed_in_its_second_epoch_resumes_exactly(
+    tmp_path: Path, settings: Settings, learnable: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from geo_assets.workers.callbacks import Progress
+
+    # 12 rows and 2 prompts a step: an epoch is 6 steps.
+    longer = with_train(settings, max_steps=10)
+    train.main(job("lora_checkpoints", tmp_path / "whole", longer, learnable, start))
+    killed = job("lora_checkpoints", tmp_path / "killed", longer, learnable, start)
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "on_step_begin", lambda s, a, state, c, **k: _kill_at(state, 9))
+        with pytest.raises(Killed):
+            train.main(killed)
+    train.main(killed)
+    assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
 def _kill_at(state: Any, step: int) -> None:
     if state.global_step == step:
         raise Killed
