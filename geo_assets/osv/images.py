@@ -14,7 +14,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import ExifTags, Image, ImageOps
+from PIL import ExifTags, Image
 
 MAX_PIXELS = 80_000_000
 MIN_EDGE_PX = 16
@@ -22,6 +22,12 @@ CELL_PX = 32
 MAX_ASPECT = 200.0
 JPEG_QUALITY = 95
 BACKGROUND = (255, 255, 255)
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180, 4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE, 6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}  # fmt: skip
+"""How to turn a photo upright. `ImageOps.exif_transpose` writes EXIF anew, which fails where it is broken."""
 _KEEP = frozenset({0xE0, 0xE2, 0xEE})
 _START_OF_FRAME = frozenset({0xC0, 0xC1, 0xC2})
 
@@ -103,7 +109,8 @@ def check_size(width: int, height: int) -> None:
 
 def upright_rgb(image: Image.Image) -> Image.Image:
     """The image as EXIF says to hold it, in 8-bit RGB: alpha on white, 16-bit scaled, CMYK converted."""
-    image = ImageOps.exif_transpose(image)
+    turn = _TURNS.get(orientation(image))
+    image = image if turn is None else image.transpose(turn)
     if image.mode.startswith("I") or image.mode == "F":
         image = _to_8_bit(image)
     if "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info:
@@ -152,13 +159,17 @@ def decode_luma(data: bytes) -> Image.Image:
         BadImage: as `decode`.
     """
     image = decode(data, luma=True)
-    if image.mode == "L" and _is_upright(image):
+    if image.mode == "L" and orientation(image) not in _TURNS:
         return image
     return upright_rgb(image).convert("L")
 
 
-def _is_upright(image: Image.Image) -> bool:
-    return image.getexif().get(ExifTags.Base.Orientation, 1) in (0, 1)
+def orientation(image: Image.Image) -> int:
+    """EXIF orientation, 1 where it has none or one that cannot be read."""
+    try:
+        return int(image.getexif().get(ExifTags.Base.Orientation, 1))
+    except (SyntaxError, ValueError, TypeError, KeyError, OSError, struct.error):
+        return 1  # Pillow raises all of these on broken EXIF
 
 
 @dataclass(frozen=True)
@@ -206,7 +217,7 @@ def pass_through(data: bytes, max_edge_px: int) -> Photo | None:
     check_size(*size)
     if fitted_size(*size, max_edge_px) != size:
         return None
-    if jpeg.metadata and not _is_upright(Image.open(io.BytesIO(data))):
+    if jpeg.metadata and orientation(Image.open(io.BytesIO(data))) in _TURNS:
         return None
     bare = without_metadata(data, jpeg)
     return Photo(bare, *size, copied=len(bare) == len(data))

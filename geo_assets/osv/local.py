@@ -24,6 +24,7 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 def folder_of(path: Path | None, section: str) -> Path:
     """The directory that a section's `local_dir` names."""
+    path = path.expanduser() if path else None
     if path is None or not path.is_dir():
         raise DataError(
             f"{section}.local_dir is {path}, which is no folder: set it to the one with your copy"

@@ -87,9 +87,10 @@ def find_photos(settings: EvalPhotos) -> list[Found]:
     Raises:
         DataError: the folder or the CSV does not exist, or the CSV lacks a column.
     """
+    folder = settings.folder.expanduser() if settings.folder else None
     if settings.manifest is not None:
-        return _from_manifest(settings.manifest, settings.folder or settings.manifest.parent)
-    folder = settings.folder
+        manifest = settings.manifest.expanduser()
+        return _from_manifest(manifest, folder or manifest.parent)
     if folder is None:
         return []
     if not folder.is_dir():

@@ -110,7 +110,7 @@ def _exclusions(mirror: Mirror, exclude_ids: Path | None) -> Exclusions:
     ids = {}
     if exclude_ids is not None:
         try:
-            listed = exclude_ids.read_text(encoding="utf-8").split()
+            listed = exclude_ids.expanduser().read_text(encoding="utf-8").split()
         except OSError as error:
             reason = f"cannot read {exclude_ids} ({error.strerror})"
             raise DataError(f"{reason}: set train_pool.exclude_ids to a text file of ids") from error

@@ -1,12 +1,14 @@
 """One photo as the model may see it (cases D05, D06)."""
 
+import collections
 import io
+import random
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from geo_assets.osv import images
+from geo_assets.osv import images, overlays
 from geo_assets.osv.images import BadImage
 from geo_assets_tests.osv.mirrors import jpeg
 
@@ -62,6 +64,46 @@ def test_exif_rotation_is_applied_and_then_gone():
     _, image = stored(with_exif(6))
     assert image.size == (160, 240) and not image.getexif()
     assert images.decode_luma(with_exif(6)).size == (160, 240)
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_every_orientation_is_turned_as_pillow_does(number):
+    from PIL import ImageOps
+
+    image = Image.open(io.BytesIO(with_exif(number, (48, 32))))
+    expected = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+    assert np.array_equal(np.asarray(images.upright_rgb(image)), expected)
+
+
+def test_exif_that_cannot_be_written_again_does_no_harm(monkeypatch):
+    def fail(self, offset=8):
+        raise TypeError("write_string() takes 2 positional arguments but 4 were given")
+
+    data = with_exif(6)
+    monkeypatch.setattr(Image.Exif, "tobytes", fail)
+    assert stored(data)[1].size == (160, 240)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_random_damage_is_refused_or_survived():
+    rng = random.Random(0)
+    exif = with_exif(6, (96, 64), gps=True)
+    picture = Image.open(io.BytesIO(jpeg(2, (96, 64))))
+    originals = [exif, jpeg(2, (96, 64)), *(encoded(picture, form) for form in ("PNG", "WEBP", "GIF"))]
+    seen = collections.Counter()
+    for _ in range(400):
+        data = bytearray(rng.choice(originals))
+        for _ in range(rng.choice([1, 2, 8])):
+            data[rng.randrange(min(len(data), rng.choice([60, 400, 10**6])))] = rng.randrange(256)
+        if rng.random() < 0.2:
+            del data[rng.randrange(len(data)) :]
+        try:
+            overlays.text_band_px(images.decode_luma(bytes(data)))
+            stored(bytes(data))
+            seen["stored"] += 1
+        except BadImage as error:
+            seen[error.args[0]] += 1
+    assert seen["stored"] > 50 and seen["damaged"] > 50
 
 
 def test_16_bit_grey_keeps_its_range():
