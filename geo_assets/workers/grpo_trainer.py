@@ -104,8 +104,7 @@ class GeoTrainer(GRPOTrainer):
         self.recent_completions.extend(texts)
 
     def _note_guesses(self, texts: list[str]) -> None:
-        guesses = [parse_answer(text) for text in texts]
-        self.recent_guesses.extend(guess.country_iso2 if guess else None for guess in guesses)
+        self.recent_guesses.extend(guessed_countries(texts))
         share, effective = spread(self.recent_guesses)
         self._metrics["train"]["guesses/top_country_share"].append(share)
         self._metrics["train"]["guesses/effective_countries"].append(effective)
@@ -159,6 +158,12 @@ class GeoTrainer(GRPOTrainer):
             "mean_sequence_ratio": float(gap.sum(1).exp().mean()),
             "tokens": int(mask.sum()),
         }
+
+
+def guessed_countries(texts: Iterable[str]) -> list[str | None]:
+    """The country code that each text names, None where it names none."""
+    guesses = [parse_answer(text) for text in texts]
+    return [guess.country_iso2 if guess else None for guess in guesses]
 
 
 def spread(guesses: Iterable[str | None]) -> tuple[float, float]:

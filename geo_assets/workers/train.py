@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 LOG_HISTORY = "log_history.jsonl"
 AUDIT_ROWS = 8
 FLAT_REWARD_GAIN = 0.02
+SPREAD_SAMPLES = 512
 
 
 def main(job: Job) -> None:
@@ -97,11 +98,13 @@ def _write_log_history(path: Path, history: list[dict[str, Any]]) -> None:
 
 def finish(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]) -> None:
     """Statistics of the run; then nothing but adapters stays in the checkpoints."""
-    from geo_assets.workers.grpo_trainer import spread
+    from geo_assets.workers.grpo_trainer import guessed_countries, spread
 
     history = [record for record in trainer.state.log_history if "reward" in record]
     _warn_of_flat_countries(history)
-    top_share, effective = spread(trainer.recent_guesses)
+    # From the file and not from memory, which a resumed run has only part of.
+    last = (job.out / SAMPLES).read_text(encoding="utf-8").splitlines()[-SPREAD_SAMPLES:]
+    top_share, effective = spread(guessed_countries(json.loads(line)["completion"] for line in last))
     stats = {
         "steps": trainer.state.global_step,
         "checkpoints": [checkpoint_files.step_of(folder) for folder in checkpoint_files.checkpoints(job.out)],
@@ -119,7 +122,7 @@ def finish(job: Job, settings: Settings, trainer: Any, step_seconds: list[float]
     }
     scoring.write_json(job.out / "train_stats.json", stats)
     timings = {
-        "seconds_per_step": round(sum(step_seconds) / len(step_seconds), 4),
+        "seconds_per_step": round(sum(step_seconds) / max(1, len(step_seconds)), 4),
         "measured_steps": len(step_seconds),
         "seconds": round(sum(step_seconds), 1),
         "peak_memory_gib": round(peak_memory_gib(), 2),

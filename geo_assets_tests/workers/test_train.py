@@ -161,6 +161,28 @@ def test_a_run_killed_in_its_second_epoch_resumes_exactly(
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
+def test_a_run_killed_after_its_last_step_only_finishes(
+    tmp_path: Path,
+    settings: Settings,
+    learnable: Path,
+    start: Path,
+    whole: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order = job("lora_checkpoints", tmp_path, settings, learnable, start)
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "finish", _killed)
+        with pytest.raises(Killed):
+            train.main(order)
+    train.main(order)
+    assert losses(tmp_path) == losses(whole)
+    assert contents(tmp_path) == contents(whole)
+
+
+def _killed(*_: Any) -> None:
+    raise Killed
+
+
 def _kill_at(state: Any, step: int) -> None:
     if state.global_step == step:
         raise Killed
