@@ -93,14 +93,20 @@ def write_members(csv: Path) -> None:
 
 
 def main(way: str, csv: str) -> None:
-    """Do one way and print its figures."""
-    started = time.perf_counter()
+    """Do one way and print its figures; imports and the gazetteer are not in the times."""
+    if way == "pandas":
+        import pandas  # noqa: F401
+    else:
+        from geo_assets.geo.places import gazetteer
+
+        gazetteer()
+    wall, cpu = time.perf_counter(), time.process_time()
     if way == "pandas":
         rows = _read_pandas(Path(csv))
     else:
         rows = _choose(Path(csv), TWO_ZIPS_ROWS if way == "two zips" else None)
-    seconds = time.perf_counter() - started
-    figures = {"seconds": seconds, "cpu_seconds": time.process_time(), "rows": rows, "peak_gib": peak_gib()}
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    figures = {"seconds": seconds, "cpu_seconds": cpu_seconds, "rows": rows, "peak_gib": peak_gib()}
     print(json.dumps({**figures, "rows_per_second": rows / seconds}))
 
 

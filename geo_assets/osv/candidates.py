@@ -14,7 +14,7 @@ import polars as pl
 
 from geo_assets.osv import labels, sampling, schema
 from geo_assets.osv.labels import REASON, LabelCounts
-from geo_assets.osv.membership import Keys, Mask, Membership
+from geo_assets.osv.membership import Keys, Mask, Membership, Places
 from geo_assets.osv.mirror import Mirror, Split
 
 RESERVE_SHARE = 0.5
@@ -87,20 +87,21 @@ def _read(mirror: Mirror, split: Split, found: Candidates, best: _Best, exclusio
     """Pass over the CSV once, counting what is dropped and keeping the best."""
     members, dropped = Membership(found.members), found.counts.dropped
 
-    def keep(rows: pl.DataFrame, keys: Keys, usable: Mask) -> None:
+    def keep(rows: pl.DataFrame, keys: Keys, at: Places, usable: Mask) -> None:
         usable = exclusions.apply(rows, usable, dropped)
-        members.count(rows["country"], keys, usable)
+        members.count(rows["country"], at, usable)
         best.add(rows, keys, usable)
 
     for block in schema.read_blocks(mirror.csv(split), schema.USED_COLUMNS, labels.reason().alias(REASON)):
         found.rows_read += block.height
         keys, named = sampling.keys(block["id"]), _present(block["id"])
-        usable = members.first_rows(keys, named, dropped)
+        usable, at = members.first_rows(keys, named, dropped)
         wrong = _present(block[REASON])
         if wrong.any():
             mended = labels.clean(block.filter(pl.Series(wrong & (usable | ~named))), found.counts)
-            keep(mended, sampling.keys(mended["id"]), np.ones(mended.height, dtype=bool))
-        keep(block, keys, usable & ~wrong)
+            again = sampling.keys(mended["id"])
+            keep(mended, again, members.places(again), np.ones(mended.height, dtype=bool))
+        keep(block, keys, at, usable & ~wrong)
     dropped["image_without_row"] += int((~members.seen).sum())
     found.available = members.available()
 

@@ -16,6 +16,7 @@ from geo_assets.osv import sampling
 
 Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint64]
+Places = NDArray[np.intp]
 
 
 class Membership:
@@ -31,26 +32,30 @@ class Membership:
         self._names = dict(zip(names.to_physical().to_list(), names.cast(pl.String).to_list(), strict=True))
         self._counts: list[pl.DataFrame] = []
 
-    def first_rows(self, keys: Keys, named: Mask, dropped: Counter[str]) -> Mask:
-        """The rows that have a member and are the first with their id; the others are counted.
+    def first_rows(self, keys: Keys, named: Mask, dropped: Counter[str]) -> tuple[Mask, Places]:
+        """The rows that have a member and are the first with their id, and where those members are.
 
         Args:
             keys: of the rows, in file order.
             named: which rows have an id.
-            dropped: receives the counts.
+            dropped: receives the counts of the other rows.
         """
         if len(self.keys) == 0:
             dropped["row_without_image"] += int(named.sum())
-            return np.zeros(len(keys), dtype=bool)
-        at, repeated = self._places(keys)
+            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=np.intp)
+        at, repeated = self._look_up(keys)
         has = (self.keys[at] == keys) & named
         repeated |= self.seen[at]
         dropped["row_without_image"] += int((named & ~has).sum())
         dropped["id_repeated"] += int((has & repeated).sum())
         self.seen[at[has]] = True
-        return has & ~repeated
+        return has & ~repeated, at
 
-    def _places(self, keys: Keys) -> tuple[NDArray[np.intp], Mask]:
+    def places(self, keys: Keys) -> Places:
+        """Where the members of keys are, which all have one."""
+        return self._look_up(keys)[0]
+
+    def _look_up(self, keys: Keys) -> tuple[Places, Mask]:
         """Where each key is or would be among the members', and which keys are not the first of their kind.
 
         Sorted keys are looked up several times faster than others in a table larger than the cache.
@@ -62,10 +67,10 @@ class Membership:
         repeated[order[1:]] = ascending[1:] == ascending[:-1]
         return at, repeated
 
-    def count(self, countries: pl.Series, keys: Keys, usable: Mask) -> None:
+    def count(self, countries: pl.Series, at: Places, usable: Mask) -> None:
         """Count the usable rows by country and the zip of their member."""
         if usable.any():
-            zips = self._zips[self._places(keys[usable])[0]]
+            zips = self._zips[at[usable]]
             rows = pl.DataFrame({"zip": zips, "country": countries.filter(pl.Series(usable))})
             self._counts.append(rows.group_by("zip", "country").len())
 
