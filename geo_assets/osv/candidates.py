@@ -14,7 +14,7 @@ import polars as pl
 
 from geo_assets.osv import labels, sampling, schema
 from geo_assets.osv.labels import REASON, LabelCounts
-from geo_assets.osv.membership import Keys, Mask, Membership, Places
+from geo_assets.osv.membership import Keys, Mask, Membership
 from geo_assets.osv.mirror import Mirror, Split
 
 RESERVE_SHARE = 0.5
@@ -76,7 +76,9 @@ def read_candidates(
     best = _Best(found.rows, int(per_country * (1 + RESERVE_SHARE)) + RESERVE_ROWS, seed)
     if not table.is_empty() or mirror.csv(split).exists():
         _read(mirror, split, found, best, exclusions or Exclusions())
-    rows = best.rows().join(table.select("id"), on="id", how="semi", maintain_order="left")
+    by_key = best.rows()
+    rows = by_key.join(table.select("id"), on="id", how="semi", maintain_order="left")
+    found.counts.dropped["row_without_image"] += by_key.height - rows.height
     far = labels.far_labels(rows)
     found.counts.dropped["label_far_from_point"] += int(far.sum())
     found.rows = sampling.ranked(rows.filter(~far))
@@ -84,33 +86,26 @@ def read_candidates(
 
 
 def _read(mirror: Mirror, split: Split, found: Candidates, best: _Best, exclusions: Exclusions) -> None:
-    """Pass over the CSV once, counting what is dropped and keeping the best."""
+    """Pass over the CSV once and keep the best; every row is kept or counted under one reason."""
     members, dropped = Membership(found.members), found.counts.dropped
 
-    def keep(rows: pl.DataFrame, keys: Keys, at: Places, usable: Mask) -> None:
+    def keep(rows: pl.DataFrame) -> None:
+        keys = sampling.keys(rows["id"])
+        usable, at = members.first_rows(keys, dropped)
         usable = exclusions.apply(rows, usable, dropped)
         members.count(rows["country"], at, usable)
         best.add(rows, keys, usable)
 
     for block in schema.read_blocks(mirror.csv(split), schema.USED_COLUMNS, labels.reason().alias(REASON)):
         found.rows_read += block.height
-        keys, named = sampling.keys(block["id"]), _present(block["id"])
-        usable, at = members.first_rows(keys, named, dropped)
-        wrong = _present(block[REASON])
-        if wrong.any():
-            mended = labels.clean(block.filter(pl.Series(wrong & (usable | ~named))), found.counts)
-            again = sampling.keys(mended["id"])
-            keep(mended, again, members.places(again), np.ones(mended.height, dtype=bool))
-        keep(block, keys, at, usable & ~wrong)
+        if block[REASON].null_count() < block.height:
+            wrong = block.drop_nulls(REASON)
+            members.see(sampling.keys(wrong["id"]))
+            keep(labels.clean(wrong, found.counts))
+            block = block.filter(pl.col(REASON).is_null())
+        keep(block)
     dropped["image_without_row"] += int((~members.seen).sum())
     found.available = members.available()
-
-
-def _present(values: pl.Series) -> Mask:
-    """Which values are not null."""
-    if values.null_count() in (0, len(values)):
-        return np.full(len(values), values.null_count() == 0)
-    return values.is_not_null().to_numpy()
 
 
 class _Best:

@@ -27,45 +27,45 @@ class Membership:
         order = np.argsort(keys, kind="stable")
         self.keys = keys[order]
         self.seen = np.zeros(len(keys), dtype=bool)
+        """Members that a row named."""
+        self._taken = np.zeros(len(keys), dtype=bool)
         self._zips = members["zip"].to_physical().to_numpy()[order]
         names = members.select("zip").unique()["zip"]
         self._names = dict(zip(names.to_physical().to_list(), names.cast(pl.String).to_list(), strict=True))
         self._counts: list[pl.DataFrame] = []
 
-    def first_rows(self, keys: Keys, named: Mask, dropped: Counter[str]) -> tuple[Mask, Places]:
+    def first_rows(self, keys: Keys, dropped: Counter[str]) -> tuple[Mask, Places]:
         """The rows that have a member and are the first with their id, and where those members are.
 
         Args:
             keys: of the rows, in file order.
-            named: which rows have an id.
             dropped: receives the counts of the other rows.
         """
-        if len(self.keys) == 0:
-            dropped["row_without_image"] += int(named.sum())
-            return np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=np.intp)
-        at, repeated = self._look_up(keys)
-        has = (self.keys[at] == keys) & named
-        repeated |= self.seen[at]
-        dropped["row_without_image"] += int((named & ~has).sum())
+        has, at, repeated = self._look_up(keys)
+        repeated[has] |= self._taken[at[has]]
+        dropped["row_without_image"] += int((~has).sum())
         dropped["id_repeated"] += int((has & repeated).sum())
-        self.seen[at[has]] = True
+        self.seen[at[has]] = self._taken[at[has]] = True
         return has & ~repeated, at
 
-    def places(self, keys: Keys) -> Places:
-        """Where the members of keys are, which all have one."""
-        return self._look_up(keys)[0]
+    def see(self, keys: Keys) -> None:
+        """Note that rows named these members, though they cannot be used."""
+        has, at, _ = self._look_up(keys)
+        self.seen[at[has]] = True
 
-    def _look_up(self, keys: Keys) -> tuple[Places, Mask]:
-        """Where each key is or would be among the members', and which keys are not the first of their kind.
+    def _look_up(self, keys: Keys) -> tuple[Mask, Places, Mask]:
+        """Which keys have a member, where it is, and which keys are not the first of their kind.
 
         Sorted keys are looked up several times faster than others in a table larger than the cache.
         """
         order = np.argsort(keys, kind="stable")
         ascending = keys[order]
         at, repeated = np.empty(len(keys), dtype=np.intp), np.zeros(len(keys), dtype=bool)
-        at[order] = np.searchsorted(self.keys, ascending).clip(max=len(self.keys) - 1)
+        at[order] = np.searchsorted(self.keys, ascending)
         repeated[order[1:]] = ascending[1:] == ascending[:-1]
-        return at, repeated
+        has = at < len(self.keys)
+        has[has] = self.keys[at[has]] == keys[has]
+        return has, at, repeated
 
     def count(self, countries: pl.Series, at: Places, usable: Mask) -> None:
         """Count the usable rows by country and the zip of their member."""

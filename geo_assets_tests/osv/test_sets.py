@@ -144,7 +144,17 @@ def test_rows_and_members_that_do_not_match(tmp_path):
     write_csv(tmp_path / "test.csv", [row("1"), row("2"), row("3"), row("4", latitude="")])
     stats = sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
     assert sorted(sets.read_set(tmp_path / "out")["id"]) == ["1", "2"]
-    assert stats.dropped == {"row_without_image": 2, "image_without_row": 1}
+    assert stats.dropped == {"row_without_image": 1, "image_without_row": 1, "coordinates_bad": 1}
+    assert stats.notes["rows_read"] == stats.rows + 2  # every row is kept or counted once
+
+
+def test_of_a_repeated_id_the_first_usable_row_counts(tmp_path):
+    write_zip(tmp_path / "images/test/00.zip", {"1.jpg": jpeg(1), "2.jpg": jpeg(2), "3.jpg": jpeg(3)})
+    write_csv(tmp_path / "test.csv", [row("1", latitude="x"), row("2", "NA"), row("1"), row("2"), row("03")])
+    stats = sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
+    found = sets.read_set(tmp_path / "out").sort("id")
+    assert found.select("id", "country_iso2").rows() == [("1", "FR"), ("2", "NA")]
+    assert stats.dropped == {"coordinates_bad": 1, "id_repeated": 1, "row_without_image": 1}
 
 
 def twin_mirror(root):

@@ -70,7 +70,7 @@ def test_loose_photos_are_found_by_id_in_every_layout(tmp_path, layout):
     sources.build_osv_zips(settings, tmp_path / "out", Runtime())
     stats = sets.build_eval_osv(tmp_path / "out", tmp_path / "eval", EvalOsv())
     assert sorted(sets.read_set(tmp_path / "eval")["id"]) == ["1", "2"]
-    assert stats.dropped == {"row_without_image": 2, "image_without_row": 1}
+    assert stats.dropped == {"row_without_image": 1, "image_without_row": 1, "coordinates_bad": 1}
 
 
 def test_limit_with_no_train_zips_needs_test_files_only(tmp_path):
