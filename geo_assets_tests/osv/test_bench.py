@@ -23,6 +23,7 @@ def test_full_size_rows_have_the_real_shape(tmp_path):
 @pytest.mark.slow
 def test_bench_data(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench_photos, "DIFFERENT", 3)
+    monkeypatch.setattr(bench_photos, "ROUNDS", 1)
     monkeypatch.setattr(bench, "PHOTOS_PER_ZIP", 60)
     monkeypatch.setattr(bench, "CHOSEN", (5, 10, 20))
     parser = argparse.ArgumentParser()
