@@ -17,6 +17,7 @@ test-all: .venv/ready
 
 lint: .venv/ready
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	. $(BIN)/activate && dagster definitions validate && dagster asset list --select 'key:train_learnable+'
 
 ui: .venv/ready
 	$(BIN)/dagster dev -h 127.0.0.1
@@ -24,6 +25,7 @@ ui: .venv/ready
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,demo-page]'
+	grep -q DAGSTER_MODULE_NAME $(BIN)/activate || echo 'export DAGSTER_MODULE_NAME=geo_assets.definitions' >> $(BIN)/activate
 	touch $@
 
 clean:

@@ -5,7 +5,7 @@ This is the only place where artifacts meet Dagster. An asset module gives three
 artifact, so that a reused one is checked as well. (No postponed annotations: Dagster reads them.)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,23 +65,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Check:
-    """One asset check. `blocking` ones stop everything downstream; the others warn."""
+    """One asset check. `blocking` ones stop everything downstream; the others warn.
+
+    `look` sees the whole artifact, or what the caller of `result` has found out for several checks at once.
+    """
 
     name: str
     description: str
-    look: Callable[[Whole], Outcome]
+    look: Callable[[Any], Outcome]
     blocking: bool = True
 
-    def spec(self, asset_name: str) -> AssetCheckSpec:
+    def spec(self, asset_name: str, also_after: Sequence[str] = ()) -> AssetCheckSpec:
+        """`also_after`: further assets that the check reads."""
         return AssetCheckSpec(
-            self.name, asset=asset_name, description=self.description, blocking=self.blocking
-        )
+            self.name, asset=asset_name, description=self.description, blocking=self.blocking,
+            additional_deps=also_after,
+        )  # fmt: skip
 
-    def result(self, asset_name: str | None, whole: Whole) -> AssetCheckResult:
-        outcome = self.look(whole)
+    def result(self, asset_name: str, seen: Any) -> AssetCheckResult:
+        outcome = self.look(seen)
         return AssetCheckResult(
             passed=outcome.passed,
-            check_name=self.name if asset_name else None,
+            check_name=self.name,
             asset_key=asset_name,
             severity=AssetCheckSeverity.ERROR if self.blocking else AssetCheckSeverity.WARN,
             description=outcome.message,

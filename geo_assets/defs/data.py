@@ -1,17 +1,20 @@
 """The sets: `train_pool` and the evaluation splits, with the checks that nothing leaks between them."""
 
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dagster import AssetCheckResult, AssetChecksDefinition, asset_check
+from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, multi_asset_check
 
 from geo_assets.defs.asset import Check, Outcome, Whole, find_whole, geo_asset
 from geo_assets.defs.previews import describe_set
 from geo_assets.graph import EVAL_SPLITS
 from geo_assets.workers.harness import Job
 
+if TYPE_CHECKING:
+    from geo_assets.osv.leaks import LeakReport
+
 MIN_LABEL_AGREEMENT = 0.97
-MIN_TRAIN_DISTANCE_KM = 1.0
 
 
 def _build_train_pool(job: Job) -> None:
@@ -73,54 +76,51 @@ def _labels_agree(whole: Whole) -> Outcome:
     )
 
 
-def _leaks(split: str) -> AssetChecksDefinition:
-    """Nothing of `split` may be in train_pool. Runs apart, because the split does not depend on the pool."""
+def _nothing_shared(report: "LeakReport") -> Outcome:
+    shared = report.shared()
+    message = ", ".join(f"{kind}: {len(ids)}" for kind, ids in shared.items())
+    return Outcome(report.clean, message, {kind: ids[:5] for kind, ids in shared.items() if ids})
 
-    @asset_check(
-        asset=split,
-        name="nothing_shared_with_train_pool",
-        additional_deps=["train_pool"],
-        blocking=True,
-        description="No id, sequence, byte-identical or near-identical photo is in train_pool too.",
+
+def _far(report: "LeakReport") -> Outcome:
+    return Outcome(
+        report.within_1_km == 0,
+        f"{report.within_1_km} of {report.n} photos have a training photo within 1 km",
+        {"n_near": report.within_1_km, "n": report.n},
     )
-    def check() -> AssetCheckResult:
+
+
+AGAINST_POOL = (
+    Check(
+        "nothing_shared_with_train_pool",
+        "No id, sequence, byte-identical or near-identical photo is in train_pool too.",
+        _nothing_shared,
+    ),
+    Check(
+        "far_from_train_pool",
+        "The nearest training photo is at least 1 km away; nearer ones are counted.",
+        _far,
+        blocking=False,
+    ),
+)
+
+
+def _against_pool(split: str) -> AssetChecksDefinition:
+    """The checks run apart from their asset, because the split does not depend on the pool."""
+
+    @multi_asset_check(
+        name=f"{split}_against_train_pool",
+        specs=[check.spec(split, also_after=["train_pool"]) for check in AGAINST_POOL],
+        can_subset=True,
+    )
+    def checks(context: AssetCheckExecutionContext) -> Iterator[AssetCheckResult]:
         from geo_assets.osv import leaks
 
-        shared = leaks.shared_with_pool(find_whole(split).path, find_whole("train_pool").path)
-        found = {kind: len(ids) for kind, ids in shared.items()}
-        return AssetCheckResult(
-            passed=not any(found.values()),
-            description=", ".join(f"{kind}: {n}" for kind, n in found.items()),
-            metadata={kind: ids[:5] for kind, ids in shared.items() if ids},
-        )
+        report = leaks.compare(find_whole("train_pool").path, find_whole(split).path)
+        wanted = {key.name for key in context.selected_asset_check_keys}
+        yield from (check.result(split, report) for check in AGAINST_POOL if check.name in wanted)
 
-    return check
-
-
-def _distance(split: str) -> AssetChecksDefinition:
-    @asset_check(
-        asset=split,
-        name="far_from_train_pool",
-        additional_deps=["train_pool"],
-        description="The nearest training photo is at least 1 km away; nearer ones are counted.",
-    )
-    def check() -> AssetCheckResult:
-        from dagster import AssetCheckSeverity
-
-        from geo_assets.osv import leaks
-
-        near_km = leaks.nearest_train_km(find_whole(split).path, find_whole("train_pool").path)
-        n_near = sum(d_km < MIN_TRAIN_DISTANCE_KM for d_km in near_km)
-        return AssetCheckResult(
-            passed=n_near == 0,
-            severity=AssetCheckSeverity.WARN,
-            description=(
-                f"{n_near} of {len(near_km)} photos have a training photo within {MIN_TRAIN_DISTANCE_KM:g} km"
-            ),
-            metadata={"n_near": n_near, "n": len(near_km)},
-        )
-
-    return check
+    return checks
 
 
 def _set(name: str, **arguments: Any) -> Any:
@@ -143,4 +143,4 @@ eval_pano = _set("eval_pano", build=_build_eval_pano)
 eval_photos = _set("eval_photos", build=_build_eval_photos)
 
 ASSETS = (train_pool, eval_osv, eval_quick, eval_pano, eval_photos)
-CHECKS = tuple(make(split) for split in EVAL_SPLITS for make in (_leaks, _distance))
+CHECKS = tuple(_against_pool(split) for split in EVAL_SPLITS)

@@ -58,11 +58,22 @@ class LeakReport:
     near_identical: tuple[tuple[str, str], ...]
     within_1_km: int
     """Rows of the split with a training photo nearer than 1 km."""
+    n: int
+    """Rows of the split."""
+
+    def shared(self) -> dict[str, list[str]]:
+        """Ids of the split's rows that the training set has too, by kind; all empty where nothing leaks."""
+        return {
+            "id": list(self.ids),
+            "sequence": list(self.sequences),
+            "identical": [pair[0] for pair in self.identical],
+            "near_identical": [pair[0] for pair in self.near_identical],
+        }
 
     @property
     def clean(self) -> bool:
         """Whether nothing but proximity was found."""
-        return not (self.ids or self.sequences or self.identical or self.near_identical)
+        return not any(self.shared().values())
 
 
 def compare(train_dir: Path, split_dir: Path) -> LeakReport:
@@ -82,20 +93,5 @@ def compare(train_dir: Path, split_dir: Path) -> LeakReport:
         identical=tuple(identical.items()),
         near_identical=tuple(pair for pair in near if pair[0] not in identical),
         within_1_km=int((nearest_km(split, train) < NEAR_KM).sum()),
+        n=split.height,
     )
-
-
-def shared_with_pool(split_dir: Path, pool_dir: Path) -> dict[str, list[str]]:
-    """Ids of a split's rows that the training pool has too, by kind; all empty where nothing leaks."""
-    report = compare(pool_dir, split_dir)
-    return {
-        "id": list(report.ids),
-        "sequence": list(report.sequences),
-        "identical": [pair[0] for pair in report.identical],
-        "near_identical": [pair[0] for pair in report.near_identical],
-    }
-
-
-def nearest_train_km(split_dir: Path, pool_dir: Path) -> list[float]:
-    """Distance in km from each photo of a split to the nearest training photo."""
-    return nearest_km(read_set(split_dir), read_set(pool_dir)).tolist()

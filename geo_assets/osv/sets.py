@@ -20,6 +20,7 @@ from geo_assets.osv.attempt import Attempt
 from geo_assets.osv.candidates import Candidates, Exclusions, read_candidates
 from geo_assets.osv.extract import Extractor, Options, image_path
 from geo_assets.osv.fill import Filled, fill
+from geo_assets.osv.fingerprint import sha256
 from geo_assets.osv.folder import PRINTS, SetStats, countries, link_or_copy, read_set, write_prints
 from geo_assets.osv.mirror import Mirror
 from geo_assets.osv.panorama import build_eval_pano
@@ -89,12 +90,19 @@ def build_eval_quick(eval_osv_dir: Path, out_dir: Path, settings: EvalQuick) -> 
 
 
 def undecodable_images(directory: Path) -> list[str]:
-    """Image paths of a set that do not exist or do not decode in full, sorted."""
+    """Image paths of a set that do not exist or do not decode in full, sorted.
+
+    Photos that were stored byte for byte have decoded when the set was built. Their SHA-256 shows that the
+    bytes are still those, in a tenth of the time of decoding them again.
+    """
     frame, broken = read_set(directory), []
+    decoded = set(pl.read_parquet(directory / PRINTS)["sha256"])
     paths = frame["views"].explode() if "views" in frame.columns else frame["image_path"]
     for name in paths:
         try:
-            images.decode((directory / name).read_bytes(), luma=True)
+            data = (directory / name).read_bytes()
+            if sha256(data) not in decoded:
+                images.decode(data, luma=True)
         except (OSError, images.BadImage):
             broken.append(name)
     return sorted(broken)

@@ -81,8 +81,9 @@ def test_every_kind_of_leak_is_found(leaky):
     assert not report.clean
 
 
-def test_the_checks_get_lists_by_kind(leaky):
-    shared = leaks.shared_with_pool(leaky / "eval", leaky / "pool")
-    assert shared == {"id": ["1"], "sequence": ["13"], "identical": ["12"], "near_identical": ["14"]}
-    distances = leaks.nearest_train_km(leaky / "eval", leaky / "pool")
-    assert sorted(d < 1.0 for d in distances) == [False, False, False, True, True]
+def test_what_is_shared_is_listed_by_kind(leaky):
+    report = leaks.compare(leaky / "pool", leaky / "eval")
+    assert report.shared() == {
+        "id": ["1"], "sequence": ["13"], "identical": ["12"], "near_identical": ["14"],
+    }  # fmt: skip
+    assert report.n == 5

@@ -73,7 +73,7 @@ def test_columns_strings_and_no_address_anywhere(source, tmp_path):
     text = " ".join(p.read_text() for p in tmp_path.glob("*.[mcj]*")) + str(frame.rows())
     assert "Rivoli" not in text and "48.85_" not in text
     assert sets.undecodable_images(tmp_path) == [] and sets.label_agreement(frame) == 1.0
-    assert not any(leaks.shared_with_pool(tmp_path, _empty_pool(tmp_path / "pool")).values())
+    assert leaks.compare(_empty_pool(tmp_path / "pool"), tmp_path).clean
 
 
 def _empty_pool(out):

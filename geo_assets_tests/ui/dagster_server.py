@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import psutil
 
 from geo_assets_tests.dagster_cli import REPOSITORY, Project
 
@@ -95,3 +97,21 @@ def finished(address: str, run: str, seconds: float = 300) -> str:
             return state
         time.sleep(0.5)
     raise TimeoutError(f"run {run} did not end")
+
+
+def processes_of(project: Project) -> set[int]:
+    """Every process whose environment names the project's home for artifacts."""
+    found = set()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("GEO_HOME") == str(project.artifacts):
+                found.add(process.pid)
+    return found
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError("it did not come to hold")
+        time.sleep(0.2)

@@ -15,7 +15,7 @@ import pytest
 from geo_assets.graph import GRAPH
 from geo_assets_tests.browser import chromium
 from geo_assets_tests.dagster_cli import Project
-from geo_assets_tests.ui.dagster_server import dagster_dev, finished, new_run, runs
+from geo_assets_tests.ui.dagster_server import dagster_dev, finished, new_run, processes_of, runs, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.graph, pytest.mark.timeout(900)]
 
@@ -114,3 +114,23 @@ def test_a_mistake_shows_its_remedy(address: str, page: Any) -> None:
     assert finished(address, run) == "FAILURE"
     page.goto(f"{address}/runs/{run}")
     page.get_by_text("/no/such/photos does not exist; correct the path in the profile").first.wait_for()
+
+
+def test_terminate_ends_every_process_of_a_run(browser: Any, tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    page = browser.new_context(viewport={"width": 1600, "height": 1000}).new_page()
+    page.set_default_timeout(WAIT_MS)
+    with dagster_dev(project, GEO_OSV_ZIPS__TRAIN_SCENES="20000") as address:
+        idle = processes_of(project)
+        run = materialize(address, page, "osv_zips")
+        drawn = project.artifacts / "osv_zips"
+        wait_until(lambda: any(drawn.rglob("*.jpg")) or any(drawn.rglob("*.zip*")))
+        working = processes_of(project) - idle
+        page.goto(f"{address}/runs/{run}")
+        page.get_by_role("button", name="Terminate").first.click()
+        page.get_by_role("dialog").get_by_role("button", name="Terminate").click()
+        assert finished(address, run) == "CANCELED"
+        wait_until(lambda: not working & processes_of(project))
+    assert len(working) >= 3  # the run, its step, and those who draw
+    assert [path.name for path in drawn.glob("*") if path.suffix not in {".partial", ".lock"}] == []
+    page.context.close()
