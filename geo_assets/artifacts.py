@@ -256,6 +256,14 @@ class Store:
         temporary.replace(final.with_name("latest"))
 
 
+def content_of(folder: Path) -> str | None:
+    """The content digest of a whole artifact, None where the folder is none."""
+    try:
+        return str(json.loads((folder / MANIFEST).read_bytes())["content"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def is_volatile(name: str) -> bool:
     """Whether a file is left out of the content digest.
 

@@ -43,6 +43,8 @@ class AssetSpec:
     """Keys of the sections `train` and `gym` that this asset does not depend on."""
     borrows: tuple[str, ...] = ()
     """Assets further up that it reads too. The content of a direct upstream already covers theirs."""
+    shows: tuple[str, ...] = ()
+    """Assets of the gym that it reads where the gym is on and they are built; it comes after them."""
 
     @property
     def gpu(self) -> bool:
@@ -137,24 +139,6 @@ _SPECS = (
         ("evaluate", "task"), "predict", ("pytorch",), True, borrows=("warm_start",),
     ),
     AssetSpec(
-        "report", "results",
-        "The honest answer: is the model better, by how much, how sure is that, where, and at what cost.",
-        ("base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable",
-         "smoke_test"),
-        # It shows what the run was made with, so it reads more sections than it depends on for figures.
-        ("report", "evaluate", "task", "osv_zips", "base_model", "warm_start", "train",
-         "checkpoint_metrics"),
-        kinds=("markdown",),
-    ),
-    AssetSpec(
-        "merged_model", "results",
-        "The chosen adapter merged into the model, with its processor and model card, ready to load.",
-        ("lora_checkpoints", "checkpoint_metrics", "base_model", "train_learnable"),
-        # Its model card says what the run was made with.
-        ("merge", "task", "osv_zips", "base_model", "warm_start", "train", "checkpoint_metrics"),
-        "merge", ("pytorch", "huggingface"), True, borrows=("warm_start",),
-    ),
-    AssetSpec(
         "gym_tasks", "gym",
         "Another task than the product's own: the questions of the environment that the profile names, with "
         "their images, and what its canned attacks earn.",
@@ -171,6 +155,24 @@ _SPECS = (
         "page.",
         ("gym_checkpoints", "gym_tasks"), ("gym", "task"), "gym_metrics", ("pytorch",), False,
         without=_NOT_IN_GYM_METRICS, borrows=("warm_start",),
+    ),
+    AssetSpec(
+        "report", "results",
+        "The honest answer: is the model better, by how much, how sure is that, where, and at what cost.",
+        ("base_metrics", "rl_metrics", "checkpoint_metrics", "lora_checkpoints", "train_learnable",
+         "smoke_test"),
+        # It shows what the run was made with, so it reads more sections than it depends on for figures.
+        ("report", "evaluate", "task", "osv_zips", "base_model", "warm_start", "train",
+         "checkpoint_metrics"),
+        kinds=("markdown",), shows=("gym_metrics",),
+    ),
+    AssetSpec(
+        "merged_model", "results",
+        "The chosen adapter merged into the model, with its processor and model card, ready to load.",
+        ("lora_checkpoints", "checkpoint_metrics", "base_model", "train_learnable"),
+        # Its model card says what the run was made with.
+        ("merge", "task", "osv_zips", "base_model", "warm_start", "train", "checkpoint_metrics"),
+        "merge", ("pytorch", "huggingface"), True, borrows=("warm_start",),
     ),
 )  # fmt: skip
 
@@ -194,7 +196,7 @@ def restricted(spec: AssetSpec, settings: Settings) -> Settings:
 
 
 def recipe(name: str, settings: Settings, upstream: Mapping[str, Artifact]) -> Recipe:
-    """The recipe of `name` under `settings`, given its upstream artifacts."""
+    """The recipe of `name` under `settings`, given its upstream artifacts and those that it shows."""
     spec = GRAPH[name]
     values: dict[str, object] = {
         section: recipe_values(getattr(settings, section), spec.without if section in _TRIMMED else ())
@@ -202,7 +204,8 @@ def recipe(name: str, settings: Settings, upstream: Mapping[str, Artifact]) -> R
     }
     if "task" in spec.sections:
         values["prompt"] = prompt.digest(settings.task.prompt)
-    contents = {asset: upstream[asset].content for asset in sorted(spec.upstream)}
+    shown = set(spec.shows) & set(upstream)
+    contents = {asset: upstream[asset].content for asset in sorted({*spec.upstream, *shown})}
     return Recipe(name, spec.code_version, values, contents)
 
 
@@ -225,7 +228,14 @@ class Resolver:
         """The recipe of `name`, or None while an upstream artifact is not built."""
         upstream = {asset: self.find(asset) for asset in GRAPH[name].upstream}
         whole = {asset: artifact for asset, artifact in upstream.items() if artifact}
-        return recipe(name, self.settings, whole) if len(whole) == len(upstream) else None
+        if len(whole) < len(upstream):
+            return None
+        return recipe(name, self.settings, {**whole, **self.shown(name)})
+
+    def shown(self, name: str) -> dict[str, Artifact]:
+        """The artifacts of the gym that `name` shows: none where it is off, or not built."""
+        wanted = GRAPH[name].shows if self.settings.gym.is_on else ()
+        return {asset: artifact for asset in wanted if (artifact := self.find(asset))}
 
     def need(self, name: str, for_: str | None = None) -> Artifact:
         """The current artifact of `name`.
@@ -245,18 +255,19 @@ class Resolver:
     def above(self, name: str) -> list[str]:
         """Every asset above `name`, in graph order."""
         found: set[str] = set()
-        waiting = list(GRAPH[name].upstream)
+        waiting = [*GRAPH[name].upstream, *self.shown(name)]
         while waiting:
             asset = waiting.pop()
             if asset not in found:
                 found.add(asset)
-                waiting.extend(GRAPH[asset].upstream)
+                waiting.extend((*GRAPH[asset].upstream, *self.shown(asset)))
         return [asset for asset in GRAPH if asset in found]
 
     def upstream(self, name: str) -> dict[str, Artifact]:
-        """The artifacts that `name` reads: its upstream and what it borrows.
+        """The artifacts that `name` reads: its upstream, what it borrows and what it shows.
 
         Raises:
             ArtifactError: one of them is not built under the current profile.
         """
-        return {asset: self.need(asset, name) for asset in (*GRAPH[name].upstream, *GRAPH[name].borrows)}
+        needed = (*GRAPH[name].upstream, *GRAPH[name].borrows)
+        return {asset: self.need(asset, name) for asset in needed} | self.shown(name)

@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from geo_assets.artifacts import content_of
 from geo_assets.errors import ProfileError
 from geo_assets.settings import Section, Settings
 
@@ -65,13 +66,15 @@ def recipe_values(section: Section, without: Iterable[str] = ()) -> dict[str, An
 
 
 def fingerprint(path: Path) -> str:
-    """Digest of names, sizes and modification times of a file or of all files in a directory.
+    """What lies at a path: the content digest of an artifact, else of names, sizes and modification times.
 
     Raises:
         ProfileError: nothing lies at `path`.
     """
     if not path.exists():
         raise ProfileError(f"{path} does not exist; correct the path in the profile")
+    if content := content_of(path):
+        return content
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     parts = [f"{p.relative_to(path)}:{p.stat().st_size}:{p.stat().st_mtime_ns}" for p in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

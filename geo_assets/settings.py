@@ -8,9 +8,9 @@ result belongs in `Runtime`, which is part of no recipe. `profile.py` loads and 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -134,10 +134,21 @@ class BaseModelSection(Section):
 
 
 class WarmStart(Section):
-    """The supervised warm-up before RL; `none` passes the base model through."""
+    """The supervised warm-up before RL.
 
-    mode: Literal["none", "sft"] = "none"
+    `none` passes the base model through, `sft` learns from the traces of train_pool, and `own` from the best
+    answers that the model itself gave while an earlier run filtered its rows.
+    """
+
+    mode: Literal["none", "sft", "own"] = "none"
+    answers: UserPath | None = None
+    """Folder of the finished train_learnable whose cached answers are learned from (mode `own`)."""
+    reward_floor: Share = 0.5
+    """Least reward of an answer that is learned from (mode `own`)."""
+    cap_per_country: Count = 50
+    """Most answers of one country that are learned from (mode `own`)."""
     scenes: Count = 4000
+    """Most photos that are learned from."""
     steps: Count = 600
     batch_size: Count = 16
     muon_learning_rate: float = 0.02
@@ -151,6 +162,12 @@ class WarmStart(Section):
     check_temperature: float = 1.0
     """Temperature of that check: the one that GRPO will sample at."""
     seed: int = 0
+
+    @model_validator(mode="after")
+    def _own_needs_answers(self) -> Self:
+        if self.mode == "own" and self.answers is None:
+            raise ValueError("mode own needs answers; name the folder of a finished train_learnable there")
+        return self
 
 
 class Evaluate(Section):
@@ -270,6 +287,11 @@ class Gym(Section):
     warm_up: GymWarmUp = GymWarmUp()
     train: Train = Train(max_steps=200, save_steps=100)
     """The GRPO run, with the same keys as the section `train`."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the profile names an environment."""
+        return self.environment != "off"
 
 
 class CheckpointMetrics(Section):

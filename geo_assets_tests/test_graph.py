@@ -170,6 +170,37 @@ def test_a_cap_that_changes_nothing_reuses_training(tmp_path: Path) -> None:
     assert build_all(store, with_value(demo, "train_pool", "cap_per_country", 999), {}) == ["train_pool"]
 
 
+def test_own_answers_count_by_their_content(tmp_path: Path) -> None:
+    """The start is stale exactly when the answers that it learns from are others."""
+    demo = load_profile("demo", {})
+    folder = tmp_path / "train_learnable"
+    folder.mkdir()
+
+    def recipes_with(content: str) -> dict[str, str]:
+        (folder / "manifest.json").write_text(f'{{"asset": "train_learnable", "content": "{content}"}}')
+        section = demo.warm_start.model_copy(update={"mode": "own", "answers": folder})
+        return recipes(demo.model_copy(update={"warm_start": section}))
+
+    first, other = recipes_with("c1"), recipes_with("c2")
+    assert recipes_with("c1") == first
+    stale = {name for name in GRAPH if first[name] != other[name]}
+    assert stale == {"warm_start", "report", "merged_model"}
+
+
+def test_the_report_shows_a_gym_that_is_on_and_built(tmp_path: Path) -> None:
+    store, demo = Store(tmp_path), load_profile("demo", {})
+    on = with_value(demo, "gym", "environment", "nlvr2")
+    build_all(store, demo, {})
+    assert "gym_metrics" not in Resolver(demo, store).upstream("report")
+    assert Resolver(on, store).upstream("report") == Resolver(demo, store).upstream("report")
+    assert Resolver(on, store).find("report") == Resolver(demo, store).find("report")
+    built = build_all(store, on, {"gym_metrics": "figures"})
+    assert built == ["gym_tasks", "gym_checkpoints", "gym_metrics", "report"]
+    resolver = Resolver(on, store)
+    assert "gym_metrics" in resolver.upstream("report")
+    assert {"gym_tasks", "gym_checkpoints"} <= set(resolver.above("report"))
+
+
 def test_a_missing_upstream_is_named_with_the_remedy(tmp_path: Path) -> None:
     resolver = Resolver(load_profile("demo", {}), Store(tmp_path))
     with pytest.raises(ArtifactError, match=r"train_pool needs osv_zips, .*'\+key:train_pool'"):
@@ -193,7 +224,7 @@ def test_dagster_assets_equal_the_table() -> None:
     graph = defs.resolve_asset_graph()
     for name, spec in GRAPH.items():
         node = graph.get(next(key for key in graph.get_all_asset_keys() if key.to_user_string() == name))
-        assert {key.to_user_string() for key in node.parent_keys} == set(spec.upstream)
+        assert {key.to_user_string() for key in node.parent_keys} == {*spec.upstream, *spec.shows}
         assert node.group_name == spec.group
         assert node.owners == ["team:geo-assets"]
         assert ("compute" in node.tags) == spec.gpu

@@ -123,3 +123,16 @@ def test_a_path_counts_by_what_lies_there(tmp_path: Path) -> None:
 def test_fingerprint_of_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match="does not exist"):
         fingerprint(tmp_path / "absent")
+
+
+def test_an_artifact_counts_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"content": "0123456789abcdef", "created": "today"}')
+    (tmp_path / "file").write_bytes(b"1")
+    assert fingerprint(tmp_path) == "0123456789abcdef"
+    (tmp_path / "manifest.json").write_text("{")
+    assert fingerprint(tmp_path) != "0123456789abcdef"
+
+
+def test_a_mode_without_its_answers_is_one_line() -> None:
+    with pytest.raises(ProfileError, match="mode own needs answers; name the folder"):
+        load_profile("demo", {"GEO_WARM_START__MODE": "own"})

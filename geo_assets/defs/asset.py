@@ -106,7 +106,7 @@ def geo_asset(
 
     @asset(
         name=name,
-        deps=list(spec.upstream),
+        deps=[*spec.upstream, *spec.shows],
         group_name=spec.group,
         description=spec.description,
         kinds=set(spec.kinds),

@@ -14,21 +14,19 @@ from geo_assets.defs.previews import read_lines
 from geo_assets.defs.rl import FINITE_LOSSES
 from geo_assets.workers.harness import Job
 
-OFF = "off.json"
-
 
 def _build_tasks(job: Job) -> None:
     from geo_assets.gym import tasks
 
-    if tasks.is_off(job.settings.gym):
-        (job.out / OFF).write_text(json.dumps({"why": "gym.environment is off"}) + "\n", encoding="utf-8")
+    if not job.settings.gym.is_on:
+        job.metadata(tasks.write_off(job.out))
         return
     figures, table = tasks.write_tasks(job.settings.gym, job.settings.task, job.out)
     job.metadata({**figures, "attacks": table.message})
 
 
 def _attacks_do_not_pay(whole: Whole) -> Outcome:
-    if (whole.path / OFF).exists():
+    if not whole.settings.gym.is_on:
         return Outcome(True, "gym.environment is off")
     rows = json.loads((whole.path / "attacks.json").read_text(encoding="utf-8"))
     failed = [row["attack"] for row in rows if not row["passed"]]

@@ -156,6 +156,12 @@ class Environment(ABC):
             lines.append(f"{message['role']}: {text_of(message)}")
         return "\n".join(lines)
 
+    def curriculum(
+        self, task_indices: Sequence[int], completions: Sequence[str], progress: float
+    ) -> Mapping[str, float]:
+        """Figures of a batch for the training log, where the reward changes on the way: weights, levels."""
+        return {}
+
     def truth(self, task_index: int) -> Mapping[str, Any]:
         """What a page about the episode may show as the right answer. Coordinates as latitude, longitude."""
         return {}

@@ -49,17 +49,20 @@ class GeoSpot(SingleTurn):
 
     def score(self, task: Scene, completion: str) -> Mapping[str, float]:
         """See `SingleTurn.score`, at the end of training."""
-        return _parts(self.terms([task], [completion], 1.0)[0])
+        return parts_of(self.terms([task], [completion], 1.0)[0])
 
     def terms(self, tasks: Sequence[Scene], completions: Sequence[str], progress: float) -> list[Terms]:
         """The reward's terms of many completions at once."""
-        return self.reward.score(
-            completions,
-            [task.latitude for task in tasks],
-            [task.longitude for task in tasks],
-            [task.country_iso2 for task in tasks],
-            progress,
-        )
+        return self.reward.score(completions, *_places(tasks), progress)
+
+    def curriculum(
+        self, task_indices: Sequence[int], completions: Sequence[str], progress: float
+    ) -> Mapping[str, float]:
+        """See `Environment.curriculum`."""
+        if self.reward.curriculum is None:
+            return {}
+        tasks = [self.tasks[index] for index in task_indices]
+        return self.reward.curriculum(completions, *_places(tasks), progress)
 
     def step(self, state: State, completion: str) -> Outcome:
         """See `Environment.step`."""
@@ -101,11 +104,21 @@ class GeoSpot(SingleTurn):
         return {"latitude": task.latitude, "longitude": task.longitude, "country_iso2": task.country_iso2}
 
 
-def _parts(terms: Terms) -> dict[str, float]:
+def _places(tasks: Sequence[Scene]) -> tuple[list[float], list[float], list[str]]:
+    """Latitudes, longitudes and countries."""
+    return (
+        [task.latitude for task in tasks],
+        [task.longitude for task in tasks],
+        [task.country_iso2 for task in tasks],
+    )
+
+
+def parts_of(terms: Terms) -> dict[str, float]:
+    """What `score` gives of a reward's terms."""
     return {"total": terms.total, "format": terms.format, "country": terms.country, "dist": terms.dist}
 
 
 def _info(terms: Terms) -> dict[str, Any]:
-    parts = _parts(terms)
+    parts = parts_of(terms)
     parts.pop("total")
     return {**parts, "d_km": terms.d_km, "geoscore": terms.geoscore}

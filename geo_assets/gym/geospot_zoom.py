@@ -15,7 +15,7 @@ from PIL import Image
 
 from geo_assets.gym.attacks import Attack
 from geo_assets.gym.environment import Limits, Observation, Spec
-from geo_assets.gym.geospot import GeoSpot
+from geo_assets.gym.geospot import GeoSpot, parts_of
 from geo_assets.gym.scenes import SET_OPTION, Scene
 from geo_assets.gym.tool_use import Parts, ToolUse, call_text, image_part
 from geo_assets.task.attacks import AttackTable
@@ -86,14 +86,13 @@ class GeoSpotZoom(ToolUse):
     def score(self, task: Scene, completion: str, progress: float) -> Mapping[str, Any]:
         """See `ToolUse.score`."""
         (terms,) = self.plain.terms([task], [completion], progress)
-        shown = {"d_km": terms.d_km, "geoscore": terms.geoscore}
-        return {
-            "total": terms.total,
-            "format": terms.format,
-            "country": terms.country,
-            "dist": terms.dist,
-            **shown,
-        }
+        return {**parts_of(terms), "d_km": terms.d_km, "geoscore": terms.geoscore}
+
+    def curriculum(
+        self, task_indices: Sequence[int], completions: Sequence[str], progress: float
+    ) -> Mapping[str, float]:
+        """See `Environment.curriculum`."""
+        return self.plain.curriculum(task_indices, completions, progress)
 
     def solution(self, task_index: int) -> str:
         """See `Environment.solution`."""

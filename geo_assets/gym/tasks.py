@@ -23,7 +23,7 @@ from geo_assets.gym.training import prompt_of
 from geo_assets.settings import Gym, Task
 from geo_assets.task.attacks import AttackTable
 
-OFF = "off"
+OFF = "off.json"
 SPLITS: tuple[Split, ...] = ("train", "test")
 ABOUT, ATTACKS, TASKS = "environment.json", "attacks.json", "tasks.jsonl"
 
@@ -102,9 +102,10 @@ def read_tasks(folder: Path, split: Split) -> list[dict[str, Any]]:
     return [{**record, "images": [folder / split / name for name in record["images"]]} for record in records]
 
 
-def is_off(gym: Gym) -> bool:
-    """Whether the profile names no environment."""
-    return gym.environment == OFF
+def write_off(out: Path) -> dict[str, str]:
+    """What each asset of the gym leaves where the profile names no environment."""
+    (out / OFF).write_text(json.dumps({"why": "gym.environment is off"}) + "\n", encoding="utf-8")
+    return {"environment": "off"}
 
 
 def observation_of(record: Mapping[str, Any]) -> Observation:

@@ -14,7 +14,7 @@ from typing import Any
 from geo_assets.errors import ProfileError
 from geo_assets.gym.environment import Environment, Message, Observation
 from geo_assets.gym.tool_use import ToolUse
-from geo_assets.task.rewards import TrainingClock, completion_text
+from geo_assets.task.rewards import TrainingClock, completion_text, log_curriculum
 
 RewardFunction = Callable[..., list[float]]
 
@@ -38,20 +38,24 @@ def reward_functions(environment: Environment) -> tuple[list[RewardFunction], li
     """
     memo: dict[Any, list[Mapping[str, float]]] = {}
 
-    def scored(texts: Sequence[str], index: Sequence[int], trainer_state: Any) -> list[Mapping[str, float]]:
-        progress = 1.0
-        if trainer_state is not None:
-            progress = TrainingClock(trainer_state.max_steps, trainer_state.global_step).progress
+    def scored(
+        texts: Sequence[str], index: Sequence[int], columns: Mapping[str, Any]
+    ) -> list[Mapping[str, float]]:
+        progress, state = 1.0, columns.get("trainer_state")
+        if state is not None:
+            progress = TrainingClock(state.max_steps, state.global_step).progress
         key = (tuple(texts), tuple(index), progress)
         if key not in memo:
             memo.clear()
             memo[key] = score_answers(environment, texts, index, progress)
+            if log := columns.get("log_metric"):
+                log_curriculum(log, environment.curriculum(index, texts, progress))
         return memo[key]
 
     def function(part: str) -> RewardFunction:
         def score(completions: Sequence[Any], index: Sequence[int], **columns: Any) -> list[float]:
             texts = [last_text(completion) for completion in completions]
-            return [row[part] for row in scored(texts, index, columns.get("trainer_state"))]
+            return [row[part] for row in scored(texts, index, columns)]
 
         score.__name__ = score.__qualname__ = f"{part}_reward"
         return score

@@ -5,12 +5,15 @@ What a run lacks is said in the section's place, in one sentence.
 
 from __future__ import annotations
 
+from functools import partial
+
 from geo_assets.report import (
     advice,
     calibration,
     checklist,
     controls,
     costs,
+    curriculum,
     examples,
     figures,
     ladder,
@@ -20,6 +23,7 @@ from geo_assets.report import (
 )
 from geo_assets.report.blocks import Block, Checks, Grid, Section, Steps, Text
 from geo_assets.report.comparison import compare, own_interval
+from geo_assets.report.gym import gym_sections
 from geo_assets.report.run import DECODINGS, Answers, Run
 from geo_assets.report.verdict import Verdict
 from geo_assets.report.world import world_section
@@ -86,14 +90,17 @@ def training_section(run: Run) -> Section:
     """Reward curves and the checkpoint curve."""
     blocks: list[Block] = []
     curves = figures.training_curves(run)
+    points = partial(figures.log_points, run.log)
     if curves:
         remark = (
             "Light line: each step. Dark line: moving average. Rewards are on the training photos, as "
             "sampled."
         )
-        blocks += [Text(remark, aside=True), Grid(curves)]
+        blocks += [Text(remark, aside=True), Grid((*curves, *curriculum.level_curves(points)))]
     else:
         blocks.append(Text("The trainer's log has no curves."))
+    if stages := curriculum.weights_figure(points):
+        blocks.append(stages)
     pair = run.pair("eval_quick", run.settings.checkpoint_metrics.decoding)
     criterion = run.settings.checkpoint_metrics.criterion
     start = compare(*pair, (criterion,))[criterion].before if pair else None
@@ -203,5 +210,6 @@ def sections(run: Run, spent: costs.Costs, judged: Verdict) -> list[Section]:
         calibration_section(run),
         data_section(run),
         cost_section(run, spent),
+        *gym_sections(run.upstream.get("gym_metrics")),
         provenance_section(run),
     ]

@@ -24,7 +24,7 @@ from geo_assets.errors import DataError
 from geo_assets.geo.geodesy import EARTH_RADIUS_KM, haversine_km
 from geo_assets.geo.places import gazetteer, nearest
 from geo_assets.geo.score import MAX_GEOSCORE, SCALE_KM
-from geo_assets.task.answer import parse_answer
+from geo_assets.task.answer import Guess, parse_answer
 from geo_assets.task.terms import UNPARSED, Terms
 
 LEVELS = ("country", "region", "city", "coordinates")
@@ -59,23 +59,64 @@ def score_levels(
     Raises:
         DataError: a true place is not on the globe.
     """
-    guesses = [parse_answer(text) for text in texts]
-    rows = [row for row, guess in enumerate(guesses) if guess is not None]
-    scored = [UNPARSED] * len(texts)
-    if not rows:
-        return scored
-    truth = np.array([(latitude[row], longitude[row]) for row in rows], dtype=np.float64)
-    points = np.array([(guesses[row].lat_deg, guesses[row].lon_deg) for row in rows])  # type: ignore[union-attr]
+    blend = weights(progress)
+    return [
+        UNPARSED if row is None else _terms(*row, blend)
+        for row in _levels(texts, latitude, longitude, country_iso2)
+    ]
+
+
+def curriculum(
+    texts: Sequence[str],
+    latitude: Sequence[float],
+    longitude: Sequence[float],
+    country_iso2: Sequence[str | None],
+    progress: float = 1.0,
+) -> dict[str, float]:
+    """What the training log shows of n completions: `<level>_weight`, and the mean `<level>_level` in [0, 1].
+
+    Raises:
+        DataError: a true place is not on the globe.
+    """
+    rows = _levels(texts, latitude, longitude, country_iso2)
+    found = dict(zip((f"{level}_weight" for level in LEVELS), weights(progress), strict=True))
+    for place, level in enumerate(LEVELS):
+        found[f"{level}_level"] = sum(row[2][place] for row in rows if row) / max(1, len(rows))
+    return found
+
+
+def _terms(guess: Guess, d_km: float, levels: Sequence[float], right: bool, blend: Sequence[float]) -> Terms:
+    parts = [weight * level for weight, level in zip(blend, levels, strict=True)]
+    return Terms(
+        format=1.0 if guess.country else 0.0,
+        country=1.0 if right else 0.0,
+        dist=min(1.0, sum(parts[1:]) / sum(blend[1:])),
+        total=min(1.0, sum(parts)),
+        d_km=d_km,
+        geoscore=MAX_GEOSCORE * exp(-d_km / SCALE_KM),
+    )
+
+
+def _levels(
+    texts: Sequence[str],
+    latitude: Sequence[float],
+    longitude: Sequence[float],
+    country_iso2: Sequence[str | None],
+) -> list[tuple[Guess, float, tuple[float, ...], bool] | None]:
+    """Of each completion that can be read: the guess, its error in km, its levels, and a right country."""
+    found: list[tuple[Guess, float, tuple[float, ...], bool] | None] = [None] * len(texts)
+    guesses = {row: guess for row, text in enumerate(texts) if (guess := parse_answer(text)) is not None}
+    if not guesses:
+        return found
+    truth = np.array([(latitude[row], longitude[row]) for row in guesses], dtype=np.float64)
+    points = np.array([(guess.lat_deg, guess.lon_deg) for guess in guesses.values()])
     try:
         d_km = haversine_km(points[:, 0], points[:, 1], truth[:, 0], truth[:, 1])
         same_region, same_city = _same_levels(points, truth)
     except ValueError as error:
         raise DataError(f"a row has no true place ({error}): build its set again") from error
-    blend = weights(progress)
-    for i, row in enumerate(rows):
-        guess, iso2 = guesses[row], country_iso2[row]
-        assert guess is not None
-        right = iso2 is not None and guess.country_iso2 == iso2
+    for i, (row, guess) in enumerate(guesses.items()):
+        right = country_iso2[row] is not None and guess.country_iso2 == country_iso2[row]
         d = float(d_km[i])
         levels = (
             1.0 if right else _claimed_country(guess.country_iso2, *truth[i]),
@@ -83,16 +124,8 @@ def score_levels(
             1.0 if same_city[i] else exp(-d / TAU_KM[2]),
             exp(-d / TAU_KM[3]),
         )
-        parts = [weight * level for weight, level in zip(blend, levels, strict=True)]
-        scored[row] = Terms(
-            format=1.0 if guess.country else 0.0,
-            country=1.0 if right else 0.0,
-            dist=min(1.0, sum(parts[1:]) / sum(blend[1:])),
-            total=min(1.0, sum(parts)),
-            d_km=d,
-            geoscore=MAX_GEOSCORE * exp(-d / SCALE_KM),
-        )
-    return scored
+        found[row] = (guess, d, levels, right)
+    return found
 
 
 def _same_levels(points: NDArray, truth: NDArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

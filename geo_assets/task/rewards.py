@@ -10,12 +10,12 @@ Left out: anything that judges the thinking text, and length penalties.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from geo_assets.errors import ProfileError
-from geo_assets.task.hierarchy import score_levels
+from geo_assets.task.hierarchy import curriculum, score_levels
 from geo_assets.task.terms import (
     Reward,
     Terms,
@@ -50,6 +50,7 @@ REWARDS: dict[str, Reward] = {
             "country, region, city and coordinates with decays of 2000, 500, 100 and 25 km, coarse to fine",
             score_levels,
             scheduled=True,
+            curriculum=curriculum,
         ),
     )
 }
@@ -111,6 +112,9 @@ class TrainingClock:
         return min(1.0, max(0.0, self.step / max(1, self.total_steps)))
 
 
+CURRICULUM = "curriculum"
+"""Prefix of the training log's figures of a scheduled reward."""
+
 DIAGNOSTICS = ("format", "country", "dist", "geoscore")
 """Terms that TRL logs as curves of their own, at weight 0."""
 
@@ -137,19 +141,21 @@ def trl_reward_functions(
     chosen = require_sound(get_reward(name))
     memo: dict[tuple, list[Terms]] = {}
 
-    def scored(completions, latitude, longitude, country_iso2, trainer_state) -> list[Terms]:
+    def scored(completions, latitude, longitude, country_iso2, columns) -> list[Terms]:
         texts = tuple(completion_text(completion) for completion in completions)
-        progress = _progress(schedule, trainer_state)
+        progress = _progress(schedule, columns.get("trainer_state"))
         key = (texts, tuple(latitude), tuple(longitude), tuple(country_iso2), progress)
         if key not in memo:
             memo.clear()
             memo[key] = chosen.score(texts, latitude, longitude, country_iso2, progress)
+            if chosen.curriculum and (log := columns.get("log_metric")):
+                figures = chosen.curriculum(texts, latitude, longitude, country_iso2, progress)
+                log_curriculum(log, figures)
         return memo[key]
 
     def function(term: str, label: str) -> Callable[..., list[float]]:
         def score(prompts, completions, latitude, longitude, country_iso2, **columns) -> list[float]:
-            state = columns.get("trainer_state")
-            rows = scored(completions, latitude, longitude, country_iso2, state)
+            rows = scored(completions, latitude, longitude, country_iso2, columns)
             return [getattr(row, term) for row in rows]
 
         score.__name__ = score.__qualname__ = label
@@ -158,6 +164,12 @@ def trl_reward_functions(
     labels = [("total", "total_reward")]
     labels += [(term, term if term == "geoscore" else f"{term}_reward") for term in DIAGNOSTICS]
     return [function(*pair) for pair in labels], [1.0] + [0.0] * len(DIAGNOSTICS)
+
+
+def log_curriculum(log: Callable[[str, float], None], figures: Mapping[str, float]) -> None:
+    """Hand the figures of a scheduled reward to TRL's `log_metric`, under `curriculum/`."""
+    for name, value in figures.items():
+        log(f"{CURRICULUM}/{name}", value)
 
 
 def _progress(schedule: TrainingClock | None, trainer_state: Any) -> float:

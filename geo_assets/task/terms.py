@@ -56,6 +56,8 @@ class Reward:
     score: Scorer
     scheduled: bool = False
     """Whether it changes with the progress of training."""
+    curriculum: Callable[..., dict[str, float]] | None = None
+    """Figures of a batch for the training log, with the arguments of `score`; for scheduled ones."""
 
 
 def geoguessr_dist(d_km: float) -> float:

@@ -1,8 +1,9 @@
 """Play the test tasks of the gym's environment with the start model and with the policy after GRPO.
 
 Leaves `<who>/<decoding>/episodes.jsonl` and `metrics.json` for who ∈ {start, policy} and decoding ∈ {greedy,
-sampled, blank}; `summary.json` with all figures and the paired change of the reward; and `gym.html`, the page
-about it. `blank` is a control: the same questions about grey images. The policy is the last checkpoint.
+sampled, blank}; `summary.json` with all that the report shows: figures, the paired change of the reward,
+curves and attacks; and `gym.html`, the page about it. `blank` is a control: the same questions about grey
+images. The policy is the last checkpoint.
 """
 
 from __future__ import annotations
@@ -28,24 +29,26 @@ from geo_assets.gym.play import Episode, Player
 from geo_assets.models.loading import start_model_dir
 from geo_assets.report.gym import gym_page
 from geo_assets.settings import Gym
-from geo_assets.task.rewards import get_reward
+from geo_assets.task.rewards import CURRICULUM
 from geo_assets.workers.checkpoint_files import checkpoints
-from geo_assets.workers.gym_train import OFF, START
+from geo_assets.workers.gym_train import START
 from geo_assets.workers.harness import Job, run
 from geo_assets.workers.scoring import write_json
+from geo_assets.workers.train import LOG_HISTORY
 
 logger = logging.getLogger(__name__)
 
 SHOWN = 24
+CURVES = ("reward", "entropy", "frac_reward_zero_std")
+CURVE_PREFIXES = ("rewards/", f"{CURRICULUM}/")
 GREY = (128, 128, 128)
 
 
 def main(job: Job) -> None:
     """Play, compare, and leave what the asset promises."""
     gym, trained = job.settings.gym, job.upstream["gym_checkpoints"]
-    if tasks.is_off(gym):
-        write_json(job.out / OFF, {"why": "gym.environment is off"})
-        job.metadata({"environment": "off"})
+    if not gym.is_on:
+        job.metadata(tasks.write_off(job.out))
         return
     environment = tasks.environment_of(gym, job.settings.task, "test")
     start = trained / START if (trained / START).is_dir() else start_model_dir(job.upstream["warm_start"])
@@ -53,14 +56,18 @@ def main(job: Job) -> None:
     if not folders:
         raise TrainingError("gym_checkpoints holds no checkpoint; materialize gym_checkpoints with force")
     played: dict[str, dict[str, list[Episode]]] = {}
-    summary: dict[str, Any] = {"environment": environment.name, "checkpoint": folders[-1].name}
+    summary: dict[str, Any] = {"checkpoint": folders[-1].name, **about(job, environment)}
     for who, adapter in (("start", None), ("policy", folders[-1])):
         played[who], summary[who] = play_all(job, environment, start, adapter, job.out / who)
     summary["change"] = {
         name: compare(played["start"][name], played["policy"][name]) for name in decodings(gym, environment)
     }
     write_json(job.out / "summary.json", summary)
-    _pages(job, environment, summary, played["policy"]["greedy"], trained)
+    (job.out / "gym.html").write_text(gym_page(summary), encoding="utf-8")
+    episodes = played["policy"]["greedy"]
+    lead = f"the last checkpoint, greedy, {len(episodes)} test tasks, the first {SHOWN} shown"
+    text = gallery(f"{environment.name}: episodes", lead, episodes[:SHOWN])
+    (job.out / "gallery.html").write_text(text, encoding="utf-8")
     change = {name: values["difference"] for name, values in summary["change"].items()}
     job.metadata({"environment": environment.name, **{f"{k} change": round(v, 4) for k, v in change.items()}})
 
@@ -124,19 +131,32 @@ def _grey(photos: tuple[Any, ...]) -> Iterator[Image.Image]:
         yield Image.new("RGB", photo.size, GREY)
 
 
-def _pages(
-    job: Job, environment: Environment, summary: dict[str, Any], episodes: list[Episode], trained: Path
-) -> None:
-    """`gym.html` and the gallery of the policy's first episodes."""
-    log = [json.loads(x) for x in (trained / "log_history.jsonl").read_text(encoding="utf-8").splitlines()]
+def about(job: Job, environment: Environment) -> dict[str, Any]:
+    """What the figures are about: environment, start, run, the curves of its log, and the attack table."""
+    trained = job.upstream["gym_checkpoints"]
+    stats = json.loads((trained / "train_stats.json").read_text(encoding="utf-8"))
     attacks = json.loads((job.upstream["gym_tasks"] / tasks.ATTACKS).read_text(encoding="utf-8"))
-    scheduled = environment.name.startswith("geospot") and get_reward(job.settings.task.reward).scheduled
-    note = start_note(job.settings.gym)
-    html = gym_page(summary, log, attacks, environment.parts, scheduled, note)
-    (job.out / "gym.html").write_text(html, encoding="utf-8")
-    lead = f"the last checkpoint, greedy, {len(episodes)} test tasks, the first {SHOWN} shown"
-    text = gallery(f"{environment.name}: episodes", lead, episodes[:SHOWN])
-    (job.out / "gallery.html").write_text(text, encoding="utf-8")
+    return {
+        "environment": environment.name,
+        "about": environment.about,
+        "parts": list(environment.parts),
+        "start_note": start_note(job.settings.gym),
+        "steps": stats["steps"],
+        "shuffled_rewards": stats["shuffled_rewards"],
+        "curves": curves(trained / LOG_HISTORY),
+        "attacks": attacks,
+    }
+
+
+def curves(log: Path) -> dict[str, list[tuple[int, float]]]:
+    """(step, value) of what the report draws, by key of the trainer's log."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for line in log.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        for key, value in record.items():
+            if value is not None and (key in CURVES or key.startswith(CURVE_PREFIXES)):
+                found.setdefault(key, []).append((record["step"], value))
+    return found
 
 
 def start_note(gym: Gym) -> str:

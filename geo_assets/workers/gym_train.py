@@ -23,10 +23,8 @@ from geo_assets.settings import Settings
 from geo_assets.workers import train, train_setup
 from geo_assets.workers.gym_warm_up import warm_up
 from geo_assets.workers.harness import Job, run
-from geo_assets.workers.scoring import write_json
 
 START = "start"
-OFF = "off.json"
 TOOL_ANSWER_TOKENS = 48
 """Tokens of the words and marks around an image that a tool returns."""
 
@@ -35,9 +33,8 @@ def main(job: Job) -> None:
     """Warm up where asked, train, and leave what the asset promises."""
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
     gym = job.settings.gym
-    if tasks.is_off(gym):
-        write_json(job.out / OFF, {"why": "gym.environment is off"})
-        job.metadata({"environment": "off"})
+    if not gym.is_on:
+        job.metadata(tasks.write_off(job.out))
         return
     environment = require_sound(tasks.environment_of(gym, job.settings.task, "train"))
     start, figures = start_of(job, environment)

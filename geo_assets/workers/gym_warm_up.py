@@ -1,6 +1,6 @@
 """Supervised warm-up on the solutions of an environment, for a start model that has never seen its task.
 
-Cross-entropy on the answer alone, with the optimizers of `warm_start`. A stated share of the answers belongs
+Cross-entropy on the answer alone, in the steps of `supervised.py`. A stated share of the answers belongs
 to another task (`answer_noise`), so that the start is unsure and RL has something to show; GRPO never sees
 these answers. Progress is not saved: a killed warm-up begins again, it takes seconds on the models it is for.
 What it leaves out: large models, which need none.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from typing import Any
 from geo_assets.errors import TrainingError
 from geo_assets.gym.environment import Environment
 from geo_assets.gym.play import fit
-from geo_assets.settings import GymWarmUp, Runtime, Task, WarmStart
-from geo_assets.workers.warm_start import MAX_GRAD_NORM, build_optimizers, set_learning_rates
+from geo_assets.settings import GymWarmUp, Runtime, Task
+from geo_assets.workers import supervised
 
 logger = logging.getLogger(__name__)
 
@@ -43,37 +44,23 @@ def warm_up(
     processor = load_processor(folder, task)
     model = load_model(folder, runtime, dtype="float32", attention="sdpa").train()
     lessons = Lessons(environment, section, task, processor)
-    rates = WarmStart(
-        muon_learning_rate=section.muon_learning_rate, adamw_learning_rate=section.adamw_learning_rate
-    )
-    optimizers = build_optimizers(model, rates)
-    losses = []
+    optimizers = supervised.build_optimizers(model, section.muon_learning_rate, section.adamw_learning_rate)
+    losses: list[float] = []
     for step in range(section.steps):
-        set_learning_rates(optimizers, step, section.steps)
-        loss = model(
-            **{name: value.to(device_of(runtime)) for name, value in lessons.batch(step).items()}
-        ).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        losses.append(loss.item())
+        supervised.set_learning_rates(optimizers, step, section.steps)
+        batch = {name: value.to(device_of(runtime)) for name, value in lessons.batch(step).items()}
+        losses.append(supervised.take_step(model, optimizers, batch))
         if (step + 1) % 25 == 0 or step + 1 == section.steps:
-            logger.info(
-                "warm-up step %d of %d: loss %.3f",
-                step + 1,
-                section.steps,
-                sum(losses[-50:]) / len(losses[-50:]),
-            )
-    if not all(value == value for value in losses[-10:]):
+            loss = supervised.recent_loss(losses)
+            logger.info("warm-up step %d of %d: loss %.3f", step + 1, section.steps, loss)
+    if not math.isfinite(losses[-1]):
         raise TrainingError("the warm-up's loss is not finite; lower gym.warm_up.muon_learning_rate")
     model.eval()
     processor.save_pretrained(out)
     model.save_pretrained(out)
     figures = {
         "steps": section.steps,
-        "final_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
+        "final_loss": round(supervised.recent_loss(losses), 4),
         "answer_noise": section.answer_noise,
     }
     (out / DONE).write_text(json.dumps(figures) + "\n", encoding="utf-8")

@@ -1,10 +1,10 @@
-"""Supervised warm-up of the start model on the traces of train_pool, or a pass-through of base_model.
+"""Supervised warm-up of the start model, or a pass-through of base_model.
 
-The warm-up teaches the form of an answer and a little geography: cross-entropy on the answer alone,
-Muon for the matrices and AdamW for the rest. With `lookalike_share` it plants a stated bias: captions
-of some countries name a neighbour that looks alike, at one of its places. GRPO never sees those
-captions. What it leaves out: LoRA and large models; whoever needs a warm-up of those
-brings a finished model as `base_model.local_dir`.
+The warm-up teaches the form of an answer and a little geography: cross-entropy on the answer alone. In
+mode `sft` the answers are the traces of train_pool; with `lookalike_share` they carry a stated bias: captions
+of some countries name a neighbour that looks alike, at one of its places. In mode `own` they are the best
+that the model itself gave (`own_answers.py`). GRPO never sees those captions. What it leaves out: LoRA; every
+weight is trained in float32, which takes about 12 bytes of memory a parameter.
 
 Progress (weights, optimizer, position) is saved inside the artifact every `SAVE_EVERY` steps and removed at
 the end; a killed run continues from it with the same result.
@@ -17,23 +17,21 @@ import logging
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from geo_assets import progress
 from geo_assets.errors import TrainingError
 from geo_assets.models.loading import MODEL_DIR, PASSTHROUGH
-from geo_assets.settings import WarmStart
+from geo_assets.workers import supervised
 from geo_assets.workers.harness import Job, exit_when_stopped, run, saves_on_signal, stop_requested
 from geo_assets.workers.lesson import Caption, Lesson, captions
+from geo_assets.workers.own_answers import own_captions
 
 logger = logging.getLogger(__name__)
 
 SAVE_EVERY = 100
-WARMUP_STEPS = 30
-WEIGHT_DECAY = 0.01
-MAX_GRAD_NORM = 1.0
 PROGRESS = "progress.pt"
 MIN_FORMAT_RATE = 0.97
 
@@ -60,21 +58,16 @@ def _train(job: Job, base: Path) -> None:
     torch.manual_seed(section.seed)
     processor = load_processor(base, task)
     model = load_model(base, job.runtime, dtype="float32", attention="sdpa").train()
-    learn, held_out = captions(job.upstream["train_pool"], section)
+    learn, held_out, taken = _captions(job)
     lesson = Lesson(processor, job.settings, learn)
-    optimizers = build_optimizers(model, section)
+    optimizers = supervised.build_optimizers(model, section.muon_learning_rate, section.adamw_learning_rate)
     losses, began = _resume(job.out / PROGRESS, model, optimizers), time.monotonic()
     first = len(losses)
     for step in range(first, section.steps):
-        set_learning_rates(optimizers, step, section.steps)
+        supervised.set_learning_rates(optimizers, step, section.steps)
         batch = {name: tensor.to(device) for name, tensor in lesson.batch(step).items()}
-        loss = model(**batch, logits_to_keep=batch["labels"].shape[1]).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        losses.append(loss.item())
+        kept = batch["labels"].shape[1]
+        losses.append(supervised.take_step(model, optimizers, batch, logits_to_keep=kept))
         _report(step + 1, section.steps, losses, (time.monotonic() - began) / (step + 1 - first))
         if (step + 1) % SAVE_EVERY == 0 or stop_requested():
             _save(job.out / PROGRESS, model, optimizers, losses)
@@ -84,34 +77,16 @@ def _train(job: Job, base: Path) -> None:
     model.eval()
     processor.save_pretrained(job.out / MODEL_DIR)
     model.save_pretrained(job.out / MODEL_DIR)
-    _check_format(job, model, processor, held_out, losses)
+    _check_format(job, model, processor, held_out, losses, taken)
     (job.out / PROGRESS).unlink(missing_ok=True)
 
 
-def build_optimizers(model: Any, section: WarmStart) -> list[Any]:
-    """Muon for the 2-D matrices (Jordan et al. 2024), AdamW for embeddings, biases and norms."""
-    import torch
-
-    named = list(model.named_parameters())
-    matrices = [p for name, p in named if p.ndim == 2 and "embed" not in name and "lm_head" not in name]
-    ids = {id(parameter) for parameter in matrices}
-    rest = [p for _, p in named if id(p) not in ids]
-    adamw = torch.optim.AdamW(
-        rest, lr=section.adamw_learning_rate, betas=(0.9, 0.98), weight_decay=WEIGHT_DECAY
-    )
-    muon = torch.optim.Muon(
-        matrices, lr=section.muon_learning_rate, weight_decay=WEIGHT_DECAY, momentum=0.95, ns_steps=4
-    )
-    return [adamw, muon]
-
-
-def set_learning_rates(optimizers: Sequence[Any], step: int, steps: int) -> None:
-    """Linear warm-up, then a cosine down to 2% of the peak."""
-    decay = 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps))
-    factor = min(1.0, (step + 1) / WARMUP_STEPS) * decay
-    for optimizer in optimizers:
-        for group in optimizer.param_groups:
-            group["lr"] = group.setdefault("initial_lr", group["lr"]) * factor
+def _captions(job: Job) -> tuple[list[Caption], list[Caption], dict[str, Any]]:
+    """What is learned from, photos held out for the format check, and figures of what was taken."""
+    section, pool = job.settings.warm_start, job.upstream["train_pool"]
+    if section.mode == "own":
+        return own_captions(pool, section, job.settings.task.reward)
+    return *captions(pool, section), {"lookalike_share": section.lookalike_share}
 
 
 def _resume(path: Path, model: Any, optimizers: Sequence[Any]) -> list[float]:
@@ -143,8 +118,7 @@ def _save(path: Path, model: Any, optimizers: Sequence[Any], losses: Sequence[fl
 
 def _report(step: int, steps: int, losses: Sequence[float], seconds_per_step: float) -> None:
     if step % 50 == 0 or step == steps:
-        recent = losses[-50:]
-        loss, left = sum(recent) / len(recent), (steps - step) * seconds_per_step
+        loss, left = supervised.recent_loss(losses), (steps - step) * seconds_per_step
         progress.report(
             logger,
             {"step": step, "loss": loss, "seconds_per_step": seconds_per_step, "seconds_left": left},
@@ -154,7 +128,12 @@ def _report(step: int, steps: int, losses: Sequence[float], seconds_per_step: fl
 
 
 def _check_format(
-    job: Job, model: Any, processor: Any, held_out: Sequence[Caption], losses: Sequence[float]
+    job: Job,
+    model: Any,
+    processor: Any,
+    held_out: Sequence[Caption],
+    losses: Sequence[float],
+    taken: Mapping[str, Any],
 ) -> None:
     """Sample answers to held-out photos; GRPO needs nearly all of them in the right form.
 
@@ -174,11 +153,11 @@ def _check_format(
     rate = sum(parse_answer(text) is not None for text in texts) / len(texts)
     figures = {
         "steps": len(losses),
-        "final_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
+        "final_loss": round(supervised.recent_loss(losses), 4),
         "sampled_format_rate": round(rate, 4),
         "check_rows": len(texts),
         "check_temperature": section.check_temperature,
-        "lookalike_share": section.lookalike_share,
+        **taken,
     }
     (job.out / "warm_start.json").write_text(
         json.dumps({**figures, "losses": [round(x, 5) for x in losses]}) + "\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geo_assets.task.hierarchy import COARSE, FINE, TAU_KM, score_levels, weights
+from geo_assets.task.hierarchy import COARSE, FINE, LEVELS, TAU_KM, curriculum, score_levels, weights
 from geo_assets_tests.task.samples import completion
 
 PARIS = (48.8566, 2.3522, "FR")
@@ -72,3 +72,12 @@ def test_batches_equal_single_scores():
     together = score_levels(texts, [PARIS[0]] * 3, [PARIS[1]] * 3, ["FR"] * 3, 0.3)
     assert [terms.total for terms in together] == [earned(text, progress=0.3) for text in texts]
     assert score_levels([], [], [], []) == []
+
+
+def test_the_log_shows_weights_and_mean_levels():
+    texts = [completion("France", *PARIS[:2]), "none"]
+    found = curriculum(texts, [PARIS[0]] * 2, [PARIS[1]] * 2, ["FR"] * 2, 0.25)
+    assert [found[f"{level}_weight"] for level in LEVELS] == pytest.approx([0.325, 0.275, 0.225, 0.175])
+    assert [found[f"{level}_level"] for level in LEVELS] == [0.5] * 4
+    blend = sum(found[f"{level}_weight"] * found[f"{level}_level"] for level in LEVELS)
+    assert blend == pytest.approx(0.5)  # the mean reward of the two

@@ -207,3 +207,15 @@ def test_a_reward_of_distance_and_country_can_be_added(monkeypatch):
     monkeypatch.setitem(REWARDS, "own", own)
     (total, *_), _ = trl_reward_functions("own")
     assert total(["p"], [ANSWER], [KENYA[0]], [KENYA[1]], ["KE"]) == [pytest.approx(0.7)]
+
+
+def test_a_scheduled_reward_logs_its_weights_once_a_batch():
+    row = ([ANSWER], [KENYA[0]], [KENYA[1]], ["KE"])
+    state = SimpleNamespace(global_step=25, max_steps=100)
+    logged: list[tuple[str, float]] = []
+    for name in ("geoguessr", "hierarchical"):
+        for function in trl_reward_functions(name)[0]:
+            function(["p"], *row, trainer_state=state, log_metric=lambda *pair: logged.append(pair))
+    assert len(logged) == len(dict(logged)) == 8
+    assert dict(logged)["curriculum/country_weight"] == pytest.approx(0.325)
+    assert dict(logged)["curriculum/city_level"] == 1.0
