@@ -1,4 +1,4 @@
-"""An environment of the gym, as a page of its own and as a section of the report.
+"""An environment of the gym as blocks and a section of the report; `gym_page.py` is its own page.
 
 Same rules as the report: "improved" only where the paired 95% interval excludes zero, every figure with its
 n, the same bytes for the same inputs. All that is shown comes from `summary.json` of gym_metrics.
@@ -14,7 +14,6 @@ from typing import Any
 from geo_assets.report import curriculum
 from geo_assets.report.blocks import Block, Cell, Figure, Grid, Section, Table, Text, Tone
 from geo_assets.report.curves import Point
-from geo_assets.report.render import render_page
 from geo_assets.report.verdict import Tile, Verdict, judge
 
 Json = Mapping[str, Any]
@@ -26,34 +25,22 @@ CONTROL = (
 TONES = {"Improved": "good", "Partly improved": "caution", "No change shown": "unknown", "Worse": "bad"}
 
 
-def gym_page(summary: Json) -> str:
-    """The HTML page of `summary.json`."""
-    sections = [
-        Section("metrics", "Before and after", (_metrics(summary), Text(summary["start_note"], aside=True))),
-        Section("training", "Training", tuple(_training(summary))),
-        Section("attacks", "What does not pay", (_attacks(summary),)),
-    ]
-    title = f"Environment {summary['environment']}"
-    eyebrow = f"gym · GRPO, {summary['steps']} steps · {summary['checkpoint']}"
-    return render_page(title, eyebrow, _verdict(summary), sections, "Made by geo_assets.")
-
-
 def gym_sections(folder: Path | None) -> tuple[Section, ...]:
     """The section of the report about gym_metrics in `folder`; none where the run has none."""
     if folder is None or not (folder / SUMMARY).is_file():
         return ()
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    judged = _verdict(summary)
+    judged = verdict(summary)
     lead = (
         f"Beside the main line the same trainer ran {summary['steps']} GRPO steps on the environment "
         f"{summary['environment']} ({summary['about']}). {judged.word}: {judged.sentence}"
     )
     notes = " ".join((summary["start_note"], *judged.caveats))
-    blocks = (Text(lead), Text(notes, aside=True), _metrics(summary), *_training(summary), _attacks(summary))
+    blocks = (Text(lead), Text(notes, aside=True), metrics(summary), *training(summary), attacks(summary))
     return (Section("gym", f"The gym: {summary['environment']}", blocks),)
 
 
-def _training(summary: Json) -> Iterator[Block]:
+def training(summary: Json) -> Iterator[Block]:
     """Curves of the reward and its parts, and of the curriculum where the reward has one."""
 
     def points(key: str) -> list[Point]:
@@ -64,7 +51,8 @@ def _training(summary: Json) -> Iterator[Block]:
         yield stages
 
 
-def _verdict(summary: Json) -> Verdict:
+def verdict(summary: Json) -> Verdict:
+    """What may be said of the change: greedy and sampled, with the control on grey images beside it."""
     change = {name: values for name, values in summary["change"].items() if name != "blank"}
     word = judge([_judged(values) for values in change.values()])
     told = "; ".join(
@@ -91,7 +79,8 @@ def _judged(values: Json) -> str:
     return "better" if values["difference"] > 0 else "worse"
 
 
-def _metrics(summary: Json) -> Table:
+def metrics(summary: Json) -> Table:
+    """Rewards before and after by decoding, each change with its paired interval."""
     rows: list[tuple[Cell | str, ...]] = []
     for name, values in summary["change"].items():
         before, after = summary["start"][name], summary["policy"][name]
@@ -123,7 +112,8 @@ def _curves(summary: Json, points: curriculum.Points) -> Iterator[Figure]:
             yield curriculum.small_curve(f"gym-{key.replace('/', '-')}", title, found)
 
 
-def _attacks(summary: Json) -> Table:
+def attacks(summary: Json) -> Table:
+    """What each canned policy earns, beside the most that it may."""
     shown = tuple(
         (
             str(row["attack"]),

@@ -89,14 +89,14 @@ def landscape_section(run: Run) -> Section:
 def training_section(run: Run) -> Section:
     """Reward curves and the checkpoint curve."""
     blocks: list[Block] = []
-    curves = figures.training_curves(run)
     points = partial(figures.log_points, run.log)
+    curves = (*figures.training_curves(run), *curriculum.level_curves(points))
     if curves:
         remark = (
             "Light line: each step. Dark line: moving average. Rewards are on the training photos, as "
             "sampled."
         )
-        blocks += [Text(remark, aside=True), Grid((*curves, *curriculum.level_curves(points)))]
+        blocks += [Text(remark, aside=True), Grid(curves)]
     else:
         blocks.append(Text("The trainer's log has no curves."))
     if stages := curriculum.weights_figure(points):

@@ -27,7 +27,7 @@ from geo_assets.gym.evaluate import compare, summarise
 from geo_assets.gym.gallery import gallery
 from geo_assets.gym.play import Episode, Player
 from geo_assets.models.loading import start_model_dir
-from geo_assets.report.gym import gym_page
+from geo_assets.report.gym_page import gym_page
 from geo_assets.settings import Gym
 from geo_assets.task.rewards import CURRICULUM
 from geo_assets.workers.checkpoint_files import checkpoints
