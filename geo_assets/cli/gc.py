@@ -43,6 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _unnamed(store: Store, profiles: list[str | None]) -> list[Path]:
     kept = set()
     for profile in profiles:
-        resolver = Resolver(load_profile(profile), store)
+        settings = load_profile(profile)
+        resolver = Resolver(settings, store)
         kept |= {artifact.path for name in GRAPH if (artifact := resolver.find(name))}
+        if settings.warm_start.answers:  # of another profile's run, and needed by this one
+            kept.add(settings.warm_start.answers.absolute())
     return [artifact.path for artifact in store.all() if artifact.path not in kept]

@@ -39,3 +39,16 @@ def test_old_artifacts_and_leftovers(
     assert old.path.exists()
     assert main(["gc", "--yes"]) == 0
     assert (current.path.exists(), old.path.exists(), killed.exists()) == (True, False, False)
+
+
+def test_answers_that_a_warm_up_learns_from_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GEO_HOME", str(tmp_path))
+    store = Store(tmp_path)
+    answers = build(store, Recipe("train_learnable", "1", {"run": "earlier"}))
+    for mode, kept in (("own", True), ("sft", False)):
+        monkeypatch.setenv("GEO_WARM_START__MODE", mode)
+        monkeypatch.setenv("GEO_WARM_START__ANSWERS", str(answers.path) if mode == "own" else "null")
+        assert main(["gc"]) == 0
+        assert (answers.path.name not in capsys.readouterr().out) == kept
