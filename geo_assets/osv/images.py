@@ -1,8 +1,8 @@
 """One photo as the model may see it: upright RGB, at most `max_edge_px` on its long edge, no metadata.
 
-A JPEG that is already so passes through byte for byte; one that only carries metadata loses those segments
-and keeps its pixels. Anything else is decoded and encoded once. Every photo is decoded in full, and what
-does not decode is refused with a reason: nothing is painted grey. Left out: colour management (profiles are
+A JPEG that is already so passes through byte for byte; one that only carries metadata loses it and keeps its
+pixels (`jpeg.py`). Anything else is decoded and encoded once. Every photo is decoded in full, and what does
+not decode is refused with a reason: nothing is painted grey. Left out: colour management (profiles are
 ignored, as they are by the models) and frames after the first.
 """
 
@@ -11,10 +11,16 @@ from __future__ import annotations
 import io
 import struct
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from PIL import ExifTags, Image
+
+from geo_assets.osv.jpeg import jpeg_segments, without_metadata
 
 MAX_PIXELS = 80_000_000
 MIN_EDGE_PX = 16
@@ -28,44 +34,37 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }  # fmt: skip
 """How to turn a photo upright. `ImageOps.exif_transpose` writes EXIF anew, which fails where it is broken."""
-_KEEP = frozenset({0xE0, 0xE2, 0xEE})
-_START_OF_FRAME = frozenset({0xC0, 0xC1, 0xC2})
+FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
+"""What a photo may be. Pillow would hand EPS to Ghostscript, and other formats come from no camera."""
+_BROKEN = (
+    OSError, SyntaxError, ValueError, TypeError, EOFError, LookupError, ArithmeticError, struct.error,
+)  # fmt: skip
+"""What Pillow's decoders and its EXIF reader raise on broken input."""
 
 
 class BadImage(Exception):
     """A photo that cannot be used; `args[0]` is the reason to count."""
 
 
-@dataclass(frozen=True)
-class Jpeg:
-    """What the marker segments of a JPEG say, before its first scan."""
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn whatever Pillow raises on broken input into a `BadImage`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except Image.DecompressionBombError:
+        raise BadImage("too_large") from None
+    except Image.UnidentifiedImageError:
+        raise BadImage("not_an_image") from None
+    except _BROKEN:
+        raise BadImage("damaged") from None
 
-    width: int
-    height: int
-    components: int
-    metadata: tuple[tuple[int, int], ...]
-    """Byte ranges of the segments that hold EXIF, XMP, IPTC, comments and the like."""
-    ends: bool
-    """Whether the file closes with an end-of-image marker."""
 
-
-def jpeg_segments(data: bytes) -> Jpeg | None:
-    """Read the segments of a JPEG, or None where the bytes are not one that can pass through."""
-    if data[:2] != b"\xff\xd8":
-        return None
-    at, frame, components = 2, None, 0
-    metadata: list[tuple[int, int]] = []
-    while at + 4 <= len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if marker in _START_OF_FRAME:
-            height, width, components = struct.unpack_from(">HHB", data, at + 5)
-            frame = (width, height)
-        elif marker == 0xDA:
-            return Jpeg(*frame, components, tuple(metadata), data[-2:] == b"\xff\xd9") if frame else None
-        elif (0xE0 <= marker <= 0xEF and marker not in _KEEP) or marker == 0xFE:
-            metadata.append((at, at + 2 + length))
-        at += 2 + length
-    return None
+def open_photo(source: Path | IO[bytes]) -> Image.Image:
+    """`Image.open` of the formats that a photo may have; nothing is decoded. Use inside `refusing`."""
+    Image.init()
+    return Image.open(source, formats=[name for name in FORMATS if name in Image.OPEN])
 
 
 def decode(data: bytes, luma: bool = False) -> Image.Image:
@@ -80,20 +79,12 @@ def decode(data: bytes, luma: bool = False) -> Image.Image:
     """
     if not data:
         raise BadImage("empty")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            image = Image.open(io.BytesIO(data))
-            check_size(image.width, image.height)
-            if luma and image.format == "JPEG":
-                image.draft("L", image.size)
-            image.load()
-    except Image.DecompressionBombError:
-        raise BadImage("too_large") from None
-    except Image.UnidentifiedImageError:
-        raise BadImage("not_an_image") from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, ZeroDivisionError, OverflowError):
-        raise BadImage("damaged") from None  # Pillow's decoders raise all of these on broken input
+    with refusing():
+        image = open_photo(io.BytesIO(data))
+        check_size(image.width, image.height)
+        if luma and image.format == "JPEG":
+            image.draft("L", image.size)
+        image.load()
     return image
 
 
@@ -158,18 +149,36 @@ def decode_luma(data: bytes) -> Image.Image:
     Raises:
         BadImage: as `decode`.
     """
-    image = decode(data, luma=True)
+    return luma_of(decode(data, luma=True))
+
+
+def luma_of(image: Image.Image) -> Image.Image:
+    """The upright brightness (mode L) of an image.
+
+    Raises:
+        BadImage: it does not decode.
+    """
     if image.mode == "L" and orientation(image) not in _TURNS:
         return image
-    return upright_rgb(image).convert("L")
+    with refusing():
+        return upright_rgb(image).convert("L")
 
 
 def orientation(image: Image.Image) -> int:
     """EXIF orientation, 1 where it has none or one that cannot be read."""
     try:
-        return int(image.getexif().get(ExifTags.Base.Orientation, 1))
-    except (SyntaxError, ValueError, TypeError, KeyError, OSError, struct.error):
-        return 1  # Pillow raises all of these on broken EXIF
+        return int(exif_of(image).get(ExifTags.Base.Orientation, 1))
+    except _BROKEN:
+        return 1
+
+
+def exif_of(image: Image.Image, block: ExifTags.IFD | None = None) -> Mapping[int, Any]:
+    """EXIF of an image, or one block of it; empty where it cannot be read."""
+    try:
+        exif = image.getexif()
+        return exif if block is None else exif.get_ifd(block)
+    except _BROKEN:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -199,7 +208,8 @@ def process(data: bytes, max_edge_px: int, crop_bottom_px: int = 0, decoded: boo
         decode(data, luma=True)
     if not crop_bottom_px and (photo := pass_through(data, max_edge_px)):
         return photo
-    rgb = upright_rgb(decode(data))
+    with refusing():
+        rgb = upright_rgb(decode(data))
     if crop_bottom_px:
         rgb = rgb.crop((0, 0, rgb.width, rgb.height - crop_bottom_px))
     size = fitted_size(*rgb.size, max_edge_px)
@@ -211,24 +221,15 @@ def process(data: bytes, max_edge_px: int, crop_bottom_px: int = 0, decoded: boo
 def pass_through(data: bytes, max_edge_px: int) -> Photo | None:
     """The photo without decoding it, where it is a JPEG that needs no conversion; else None."""
     jpeg = jpeg_segments(data)
-    if jpeg is None or not jpeg.ends or jpeg.components != 3:
+    if jpeg is None or jpeg.components != 3:
         return None
     size = (jpeg.width, jpeg.height)
     check_size(*size)
     if fitted_size(*size, max_edge_px) != size:
         return None
-    if jpeg.metadata and orientation(Image.open(io.BytesIO(data))) in _TURNS:
-        return None
+    if jpeg.metadata:
+        with refusing():
+            if orientation(open_photo(io.BytesIO(data))) in _TURNS:
+                return None
     bare = without_metadata(data, jpeg)
     return Photo(bare, *size, copied=len(bare) == len(data))
-
-
-def without_metadata(data: bytes, jpeg: Jpeg) -> bytes:
-    """The same JPEG without its metadata segments; the very same bytes where it has none."""
-    if not jpeg.metadata:
-        return data
-    parts, at = [], 0
-    for start, stop in jpeg.metadata:
-        parts.append(data[at:start])
-        at = stop
-    return b"".join([*parts, data[at:]])

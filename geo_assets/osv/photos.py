@@ -55,7 +55,7 @@ def enable_heic() -> bool:
 
 def gps_of(image: Image.Image) -> tuple[float, float] | None:
     """(latitude, longitude) in degrees from an image's EXIF, or None where it has no usable position."""
-    gps = image.getexif().get_ifd(ExifTags.IFD.GPSInfo)
+    gps = images.exif_of(image, ExifTags.IFD.GPSInfo)
     values = []
     for number, letters in ((2, "NS"), (4, "EW")):
         try:
@@ -75,9 +75,9 @@ def gps_of(image: Image.Image) -> tuple[float, float] | None:
 def read_gps(path: Path) -> tuple[float, float] | None:
     """`gps_of` a file; None also where the file is no image."""
     try:
-        with Image.open(path) as image:
+        with images.refusing(), images.open_photo(path) as image:
             return gps_of(image)
-    except (OSError, SyntaxError, ValueError):
+    except images.BadImage:
         return None
 
 
@@ -161,14 +161,15 @@ def build_eval_photos(out_dir: Path, settings: EvalPhotos) -> SetStats:
 def _store(
     found: Found, row_id: str, out_dir: Path, max_edge_px: int
 ) -> tuple[dict, tuple[str, str, int, bytes]]:
-    if found.latitude is None or found.longitude is None:
-        raise images.BadImage("no_position")
-    if not (abs(found.latitude) <= 90 and abs(found.longitude) <= 180):
-        raise images.BadImage("coordinates_bad")
     try:
         data = found.path.read_bytes()
     except OSError:
         raise images.BadImage("file_missing") from None
+    if found.latitude is None or found.longitude is None:
+        images.decode(data, luma=True)  # a damaged photo has no EXIF to read: say that it is damaged
+        raise images.BadImage("no_position")
+    if not (abs(found.latitude) <= 90 and abs(found.longitude) <= 180):
+        raise images.BadImage("coordinates_bad")
     photo = images.process(data, max_edge_px)
     path = f"images/{row_id}.jpg"
     (out_dir / path).write_bytes(photo.data)

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 
 import polars as pl
-from PIL import Image
 
 from geo_assets.osv import images, schema
 from geo_assets.osv.archive import DamagedMember
@@ -35,11 +34,14 @@ MARGIN_BITS = 100
 def hash_member(member: dict, mirror: Mirror) -> Hashes | None:
     """Hashes of a member from a decode at reduced size; None where it is damaged."""
     try:
-        image = Image.open(io.BytesIO(mirror.read(member)))
-        images.check_size(*image.size)
-        image.draft("L", (COPY_PX, COPY_PX))
-        return hashes(image)
-    except (DamagedMember, images.BadImage, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
+        data = mirror.read(member)
+        with images.refusing():
+            image = images.open_photo(io.BytesIO(data))
+            images.check_size(*image.size)
+            image.draft("L", (COPY_PX, COPY_PX))
+            image.load()
+        return hashes(images.luma_of(image))
+    except (DamagedMember, images.BadImage):
         return None  # a test photo that does not decode can be no twin
 
 

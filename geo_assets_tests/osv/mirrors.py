@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +24,16 @@ def jpeg(seed: int = 0, size: tuple[int, int] = (160, 96), **options: object) ->
     buffer = io.BytesIO()
     coarse.resize(size, Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=85, **options)
     return buffer.getvalue()
+
+
+def bomb(size: tuple[int, int] = (20_000, 10_000)) -> bytes:
+    """A small PNG that says it has so many pixels."""
+    buffer = io.BytesIO()
+    Image.new("1", (64, 64)).save(buffer, "PNG")
+    data = bytearray(buffer.getvalue())
+    data[16:24] = size[0].to_bytes(4, "big") + size[1].to_bytes(4, "big")
+    data[29:33] = zlib.crc32(bytes(data[12:29])).to_bytes(4, "big")
+    return bytes(data)
 
 
 def row(member_id: str, country: str = "FR", **cells: object) -> dict[str, object]:

@@ -10,7 +10,8 @@ from PIL import Image
 
 from geo_assets.osv import images, overlays
 from geo_assets.osv.images import BadImage
-from geo_assets_tests.osv.mirrors import jpeg
+from geo_assets.osv.jpeg import jpeg_segments
+from geo_assets_tests.osv.mirrors import bomb, jpeg
 
 
 def encoded(image, form="PNG", **options):
@@ -163,14 +164,8 @@ def test_sizes_that_no_model_can_use(size, reason):
 
 @pytest.mark.parametrize("size", [(12_000, 10_000), (20_000, 10_000), (60_000, 60_000)])
 def test_bombs_are_refused_before_they_are_decoded(size):
-    header = Image.new("1", (64, 64))
-    data = bytearray(encoded(header))
-    data[16:24] = size[0].to_bytes(4, "big") + size[1].to_bytes(4, "big")
-    import zlib
-
-    data[29:33] = zlib.crc32(bytes(data[12:29])).to_bytes(4, "big")
     with pytest.raises(BadImage, match="too_large"):
-        images.process(bytes(data), 1024)
+        images.process(bomb(size), 1024)
 
 
 FULL = jpeg(5, (640, 480))
@@ -204,9 +199,45 @@ def test_luma_decodes_all_of_the_file():
     assert luma.mode == "L" and luma.size == (640, 480)
 
 
-def test_bytes_after_the_end_marker_do_not_pass_through():
-    photo, _ = stored(FULL + b"hidden bytes 48.85, 2.35")
-    assert b"hidden" not in photo.data and not photo.copied
+@pytest.mark.parametrize(
+    "tail", [b"hidden bytes 48.85, 2.35", with_exif(1, gps=True), with_exif(6, gps=True) + b"\0" * 7]
+)
+def test_bytes_after_the_image_go_and_its_pixels_stay(tail):
+    """Phones append a preview or a film, with EXIF of its own."""
+    photo, _ = stored(FULL + tail)
+    assert photo.data == FULL and not photo.copied
+
+
+def test_segments_between_the_scans_of_a_progressive_jpeg():
+    whole = encoded(Image.open(io.BytesIO(FULL)), "JPEG", progressive=True)
+    scans = [at for at in range(len(whole) - 1) if whole[at : at + 2] == b"\xff\xda"]
+    assert len(scans) > 3 and stored(whole)[0].data == whole
+    at = whole.index(b"\xff\xc4", scans[1])  # the tables of a later scan
+    comment = b"\xff\xfe\x00\x0c48.85,2.35"
+    assert stored(whole[:at] + comment + whole[at:])[0].data == whole
+
+
+@pytest.mark.parametrize(
+    ("segment", "kept"),
+    [(b"\xff\xe0JFXX\0preview", False), (b"\xff\xe0GPS 48.85", False), (b"\xff\xe2MPF\0II", False),
+     (b"\xff\xe2ICC_PROFILE\0\1\1profile", True), (b"\xff\xeeAdobe\0\x64\0\0\0\0\1", True)],
+)  # fmt: skip
+def test_of_application_segments_only_colour_stays(segment, kept):
+    payload = segment[2:]
+    block = segment[:2] + (len(payload) + 2).to_bytes(2, "big") + payload
+    data = FULL[:20] + block + FULL[20:]  # behind JFIF, which comes first
+    assert FULL[2:4] == b"\xff\xe0" and jpeg_segments(data).width == 640
+    assert stored(data)[0].data == (data if kept else FULL)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 200, len(FULL) - 30, len(FULL) - 200])
+def test_a_cut_jpeg_has_no_segments(cut):
+    assert jpeg_segments(FULL[:-cut]) is None
+
+
+def test_an_eps_is_no_photo():
+    with pytest.raises(BadImage, match="not_an_image"):
+        images.decode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 99 99\n%%EndComments\nshowpage\n")
 
 
 def test_cropping_the_lower_edge():

@@ -1,6 +1,7 @@
 """Own photos: positions from EXIF or a CSV, and no metadata in what the model sees."""
 
 import io
+import random
 
 import pytest
 from PIL import Image
@@ -9,7 +10,7 @@ from geo_assets.errors import DataError
 from geo_assets.osv import photos, sets
 from geo_assets.osv.schema import SET_SCHEMA
 from geo_assets.settings import EvalPhotos
-from geo_assets_tests.osv.mirrors import jpeg
+from geo_assets_tests.osv.mirrors import bomb, jpeg
 
 PARIS_GPS = {1: "N", 2: (48.0, 51.0, 0.0), 3: "E", 4: (2.0, 21.0, 0.0)}
 
@@ -70,24 +71,39 @@ def test_a_folder(tmp_path):
     assert frame.select("id", "country_iso2", "width", "height").rows() == [
         ("b", "FR", 160, 240), ("a_b", "NA", 240, 160),
     ]  # fmt: skip
-    assert stats.dropped == {"no_position": 2}
+    assert stats.dropped == {"damaged": 1, "no_position": 1}
     for name in frame["image_path"]:
         image = Image.open(tmp_path / "out" / name)
         assert not image.getexif() and photos.gps_of(image) is None
 
 
 def test_a_manifest(tmp_path):
-    for n in (1, 2, 3):
+    for n in (1, 2, 3, 5):
         (tmp_path / f"{n}.jpg").write_bytes(jpeg(n))
     (tmp_path / "list.csv").write_text(
         "file,latitude,longitude,country_iso2,attribution\n"
-        '1.jpg,-22.56,17.08,NA,"A, B"\n2.jpg,48.85,2.35,,\n3.jpg,95,0,FR,\n4.jpg,1,1,FR,\nsub/1.jpg,x,1,FR,\n'
+        '1.jpg,-22.56,17.08,NA,"A, B"\n2.jpg,48.85,2.35,,\n3.jpg,95,0,FR,\n4.jpg,1,1,FR,\n5.jpg,x,1,FR,\n'
     )
     stats = sets.build_eval_photos(tmp_path / "out", EvalPhotos(manifest=tmp_path / "list.csv"))
     frame = sets.read_set(tmp_path / "out")
     assert frame.select("id", "country_iso2").rows() == [("1", "NA"), ("2", "FR")]
     assert stats.dropped == {"coordinates_bad": 1, "file_missing": 1, "no_position": 1}
     assert '1,,"A, B",' in (tmp_path / "out/ATTRIBUTION.csv").read_text()
+
+
+def test_a_photo_of_any_size_or_damage_ends_no_run(tmp_path):
+    good = with_gps(tmp_path / "good.jpg", PARIS_GPS).read_bytes()
+    (tmp_path / "bomb.png").write_bytes(bomb())
+    (tmp_path / "tiny.gif").write_bytes(b"GIF89a")
+    rng = random.Random(0)
+    for n in range(300):
+        data = bytearray(good)
+        for _ in range(rng.choice([1, 2, 8])):
+            data[rng.randrange(min(len(data), 300))] = rng.randrange(256)
+        (tmp_path / f"{n}.jpg").write_bytes(data)
+    stats = sets.build_eval_photos(tmp_path / "out", EvalPhotos(folder=tmp_path))
+    assert stats.rows > 50 and stats.dropped["too_large"] >= 1 and stats.dropped["no_position"] > 10
+    assert stats.rows + sum(stats.dropped.values()) == 302
 
 
 def test_names_never_collide(tmp_path):

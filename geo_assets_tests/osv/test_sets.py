@@ -12,7 +12,7 @@ from geo_assets.errors import DataError
 from geo_assets.osv import leaks, sets
 from geo_assets.osv.schema import SET_SCHEMA
 from geo_assets.settings import EvalOsv, EvalQuick, TrainPool
-from geo_assets_tests.osv.mirrors import jpeg, row, write_csv, write_mirror, write_zip
+from geo_assets_tests.osv.mirrors import bomb, jpeg, row, write_csv, write_mirror, write_zip
 
 POOL = TrainPool(cap_per_country=8)
 EVAL = EvalOsv(rows=10, first_per_country=2)
@@ -181,6 +181,25 @@ def test_twins_of_test_photos_never_reach_the_pool(tmp_path):
     }  # fmt: skip
     sets.build_eval_osv(tmp_path / "m", tmp_path / "eval", EVAL)
     assert leaks.compare(tmp_path / "pool", tmp_path / "eval").clean
+
+
+def test_twins_are_found_upright_and_beside_test_photos_that_do_not_open(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned, upright = io.BytesIO(), io.BytesIO()
+    photo = Image.open(io.BytesIO(jpeg(7, (640, 400))))
+    photo.save(turned, "JPEG", exif=exif)
+    photo.transpose(Image.Transpose.ROTATE_270).save(upright, "JPEG", quality=60)
+    write_zip(tmp_path / "images/train/00.zip", {"1.jpg": upright.getvalue(), "2.jpg": jpeg(2)})
+    write_csv(tmp_path / "train.csv", [row("1"), row("2")])
+    test = {"8.jpg": turned.getvalue(), "9.png": bomb(), "10.jpg": b"", "11.jpg": jpeg(3)[:700]}
+    write_zip(tmp_path / "images/test/00.zip", test)
+    write_csv(tmp_path / "test.csv", [row(i) for i in ("8", "9", "10", "11")])
+    stats = sets.build_train_pool(tmp_path, tmp_path / "pool", POOL)
+    assert sets.read_set(tmp_path / "pool")["id"].to_list() == ["2"]
+    assert stats.dropped == {"near_identical_to_test": 1}
+    evaluated = sets.build_eval_osv(tmp_path, tmp_path / "eval", EVAL)
+    assert evaluated.rows == 1 and evaluated.dropped == {"damaged": 1, "empty": 1, "too_large": 1}
 
 
 def test_rows_without_a_sequence_share_none(tmp_path):
