@@ -1,8 +1,8 @@
 """Which rows of a CSV have a label that can be trusted, and why the others have not.
 
-A country is an ISO 3166-1 alpha-2 code. "NA" is Namibia; "NMB" and a blank cell are Namibia only where the
-nearest place to the point lies in Namibia. Coordinates are degrees, distances km. Labels of OSV-5M are
-nearest-city labels, so `agreement` uses the same rule. Nothing here looks at pixels.
+A country is an ISO 3166-1 alpha-2 code, or XK (Kosovo). "NA" is Namibia; "NMB" and a blank cell are Namibia
+only where the nearest place to the point lies in Namibia. Coordinates are degrees, distances km. Labels of
+OSV-5M are nearest-city labels, so `agreement` uses the same rule. Nothing here looks at pixels.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from geo_assets.geo.countries import country_table
 from geo_assets.osv import schema
 from geo_assets.osv.sphere import nearest_km
 
@@ -28,7 +29,7 @@ class LabelCounts:
     dropped: Counter[str] = field(default_factory=Counter)
     """Rows dropped, by reason."""
     odd_countries: Counter[str] = field(default_factory=Counter)
-    """Country cells that are not two upper-case letters, as written."""
+    """Country cells that are no code of a country, as written."""
     recovered_namibia: int = 0
     """Rows with "NMB" or a blank country whose point lies in Namibia."""
 
@@ -48,15 +49,18 @@ def reason() -> pl.Expr:
     on_earth = latitude.is_between(-90, 90) & longitude.is_between(-180, 180)
     on_earth &= latitude.is_finite() & longitude.is_finite()
     null_island = (latitude == 0) & (longitude == 0)
+    country = pl.col("country")
     return (
         pl.when(pl.col("id").is_null())
         .then(pl.lit("id_missing"))
         .when(~on_earth.fill_null(False) | null_island.fill_null(False))
         .then(pl.lit("coordinates_bad"))
-        .when(pl.col("country").is_null())
+        .when(country.is_null())
         .then(pl.lit("country_missing"))
-        .when(~pl.col("country").str.contains(r"^[A-Z]{2}$"))
+        .when(~country.str.contains(r"^[A-Z]{2}$"))
         .then(pl.lit("country_malformed"))
+        .when(~country.is_in(sorted(country_table().english)))
+        .then(pl.lit("country_unknown"))
     )
 
 
@@ -76,7 +80,7 @@ def clean(frame: pl.DataFrame, counts: LabelCounts) -> pl.DataFrame:
         frame = _recover_namibia(frame, counts)
         wrong = frame.drop_nulls(REASON)
         counts.dropped.update(wrong[REASON])
-        odd = wrong.filter(pl.col(REASON) == "country_malformed")["country"]
+        odd = wrong.filter(pl.col(REASON).is_in(["country_malformed", "country_unknown"]))["country"]
         counts.odd_countries.update(odd)
         frame = frame.filter(pl.col(REASON).is_null())
     return frame

@@ -1,7 +1,7 @@
 """Which CSV rows have a member in the zips, in a few bytes a member.
 
 Ids are compared by `sampling.keys`; the caller compares the ids of the rows that it takes as text, because
-"7" and "07" share a key.
+a hash may equal a number.
 """
 
 from __future__ import annotations

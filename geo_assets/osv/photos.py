@@ -20,6 +20,7 @@ import polars as pl
 from PIL import ExifTags, Image
 
 from geo_assets.errors import DataError
+from geo_assets.geo.countries import to_iso2
 from geo_assets.osv import cards, images, labels, schema
 from geo_assets.osv.fingerprint import hashes, sha256
 from geo_assets.osv.folder import SetStats, countries, write_prints
@@ -173,10 +174,9 @@ def _store(
     photo = images.process(data, max_edge_px)
     path = f"images/{row_id}.jpg"
     (out_dir / path).write_bytes(photo.data)
-    country = found.country_iso2 if re.fullmatch("[A-Z]{2}", found.country_iso2 or "") else None
     row = {
         "id": row_id, "image_path": path, "latitude": found.latitude, "longitude": found.longitude,
-        "country_iso2": country, "width": photo.width, "height": photo.height,
+        "country_iso2": to_iso2(found.country_iso2), "width": photo.width, "height": photo.height,
     }  # fmt: skip
     prints = hashes(images.decode_luma(data))
     return row, (row_id, sha256(data), prints.phash, prints.long_hash)

@@ -44,6 +44,13 @@ def test_odd_countries_are_counted_and_shown():
     assert counts.odd_countries == {"fr": 1, "FRA": 2, "F1": 1, "??": 1}
 
 
+@pytest.mark.parametrize("code", ["ZZ", "XX", "AN", "UK", "EU"])
+def test_two_letters_that_are_no_country_are_counted_and_shown(code):
+    kept, counts = clean(("1", PARIS, code), ("2", PARIS, "FR"), ("3", PARIS, "XK"))
+    assert kept["id"].to_list() == ["2", "3"]
+    assert counts.dropped == {"country_unknown": 1} and counts.odd_countries == {code: 1}
+
+
 @pytest.mark.parametrize(
     "point",
     [(None, 2.0), (91.0, 2.0), (-90.01, 2.0), (10.0, 180.5), (10.0, -181.0), (float("nan"), 2.0),

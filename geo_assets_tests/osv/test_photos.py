@@ -91,6 +91,17 @@ def test_a_manifest(tmp_path):
     assert '1,,"A, B",' in (tmp_path / "out/ATTRIBUTION.csv").read_text()
 
 
+def test_countries_of_a_manifest_may_be_names_and_nonsense_is_filled_from_the_point(tmp_path):
+    cells = ["NA", "Namibia", "UK", "ZZ", "null", ""]
+    lines = ["file,latitude,longitude,country_iso2"]
+    for n, cell in enumerate(cells):
+        (tmp_path / f"{n}.jpg").write_bytes(jpeg(n))
+        lines.append(f"{n}.jpg,48.85,2.35,{cell}")
+    (tmp_path / "list.csv").write_text("\n".join(lines) + "\n")
+    sets.build_eval_photos(tmp_path / "out", EvalPhotos(manifest=tmp_path / "list.csv"))
+    assert sets.read_set(tmp_path / "out")["country_iso2"].to_list() == ["NA", "NA", "GB", "FR", "FR", "FR"]
+
+
 def test_a_photo_of_any_size_or_damage_ends_no_run(tmp_path):
     good = with_gps(tmp_path / "good.jpg", PARIS_GPS).read_bytes()
     (tmp_path / "bomb.png").write_bytes(bomb())

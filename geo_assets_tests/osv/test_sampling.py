@@ -24,6 +24,14 @@ def test_priorities_are_pinned():
     assert not set(found.tolist()) & set(sampling.priority(ids, 42, "order").tolist())
 
 
+def test_ids_that_differ_have_keys_that_differ():
+    ids = ["7", "07", "007", "+7", "0", "00", "", "a", "7.0", " 7", "18446744073709551616", "-7"]
+    assert len(set(sampling.keys(pl.Series(ids)).tolist())) == len(ids)
+    assert sampling.keys(pl.Series(["7", "9007199254740993"])).tolist() == [7, 9007199254740993]
+    assert sampling.keys(pl.Series(["7", "07"]))[0] == sampling.keys(pl.Series(["7"]))[0] == 7
+    assert sampling.keys(pl.Series([None, "5"], dtype=pl.String)).tolist() == [0, 5]
+
+
 def test_splitmix64_s_published_first_output():
     zero = np.zeros(1, dtype=np.uint64)
     assert sampling._splitmix64(zero).tolist() == [0xE220A8397B1DCDAF]

@@ -154,7 +154,24 @@ def test_of_a_repeated_id_the_first_usable_row_counts(tmp_path):
     stats = sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
     found = sets.read_set(tmp_path / "out").sort("id")
     assert found.select("id", "country_iso2").rows() == [("1", "FR"), ("2", "NA")]
-    assert stats.dropped == {"coordinates_bad": 1, "id_repeated": 1, "row_without_image": 1}
+    assert stats.dropped == {
+        "coordinates_bad": 1, "id_repeated": 1, "image_without_row": 1, "row_without_image": 1,
+    }  # fmt: skip
+
+
+def test_photos_are_found_by_every_digit_of_their_ids(tmp_path):
+    """Leading zeros, ids above 2^53, and ids that are equal as numbers (case D03)."""
+    ids = ["0123456789", "123456789", "10160003412345679", "10160003412345680", "99999999999999999999"]
+    photos = {f"00/{i}.jpg": jpeg(n) for n, i in enumerate(ids)}
+    write_zip(tmp_path / "images/test/00.zip", photos)
+    creators = {"creator_id": "111336221091714.0"}
+    write_csv(tmp_path / "test.csv", [row(i, **creators) for i in [*ids, ""]])
+    stats = sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
+    found = sets.read_set(tmp_path / "out")
+    assert sorted(found["id"]) == sorted(ids) and stats.dropped == {"id_missing": 1}
+    assert set(found["creator_id"]) == {"111336221091714"}
+    for member_id, path in found.select("id", "image_path").iter_rows():
+        assert (tmp_path / "out" / path).read_bytes() == photos[f"00/{member_id}.jpg"]
 
 
 def twin_mirror(root):
