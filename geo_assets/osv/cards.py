@@ -1,7 +1,8 @@
 """The papers of a set: `data_card.md`, `ATTRIBUTION.csv` and `dropped.json`.
 
-The licence of the photos asks for a name and a link per photo; a reader asks what was left out and why. All
-three depend on the data alone, not on when or how fast it was built.
+The licence of the photos asks for a name and a link per photo, for its own address and for a word on changes;
+a reader asks what was left out and why. All three depend on the data alone, not on when or how fast it was
+built. Where a set comes from is read from the `files.json` of its source.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,17 +30,22 @@ class Source:
     title: str
     licence: str
     note: str
+    origin: str = ""
+    """As `files.json` has it: `hub:<repository>@<commit>`, `local` or `drawn`."""
 
 
+CC_BY_SA = "CC BY-SA 4.0 (https://creativecommons.org/licenses/by-sa/4.0/)"
 OSV5M = Source(
-    "OSV-5M (Hub data set osv5m/osv5m), photos from Mapillary",
-    "CC BY-SA 4.0",
-    "Name the Mapillary contributor of a photo where you show it (ATTRIBUTION.csv) and share adaptations "
-    "under the same licence. Labels are those of the nearest city, one photo a sequence.",
+    "OSV-5M (https://huggingface.co/datasets/osv5m/osv5m), photos from Mapillary (https://www.mapillary.com)",
+    CC_BY_SA,
+    "Name the Mapillary contributor of a photo where you show it (ATTRIBUTION.csv), link the licence, say "
+    "that photos were changed, and share adaptations under the same licence. Changed here: all photos that "
+    "are not stored byte for byte, which lost metadata, were scaled or lost burnt-in text. Labels are those "
+    "of the nearest city, one photo a sequence.",
 )
 PANORAMAS = Source(
-    "stochastic/random_streetview_images_pano_v0.0.2 (Hub data set)",
-    "no licence stated; street-level panoramas for evaluation only",
+    "Panoramas of a Hub data set, by default stochastic/random_streetview_images_pano_v0.0.2",
+    "none stated; for evaluation only",
     "Never redistribute these photos. Addresses and file names of the source are not kept.",
 )
 OWN_PHOTOS = Source(
@@ -47,6 +53,26 @@ OWN_PHOTOS = Source(
     "yours",
     "Positions come from EXIF or from your CSV; the stored copies carry no metadata.",
 )
+DRAWN = Source(
+    "Scenes that geo_assets drew: no photos",
+    "yours",
+    "Nobody needs to be named. Place names are those of GeoNames (CC BY 4.0).",
+)
+
+
+def source_of(folder: Path, published: Source) -> Source:
+    """What to say of photos from `folder`: of `published`, or of drawn scenes where it holds those."""
+    listing = folder / "files.json"
+    files = json.loads(listing.read_text(encoding="utf-8")) if listing.exists() else {}
+    origins = sorted({str(entry["source"]) for entry in files.values() if entry.get("source")})
+    return replace(DRAWN if origins == ["drawn"] else published, origin=", ".join(origins))
+
+
+def attribution_of(frame: pl.DataFrame, source: Source) -> list[tuple[str, str, str, str]]:
+    """Rows of ATTRIBUTION.csv for photos of OSV-5M (columns id, creator_username), or for drawn scenes."""
+    if source.title == DRAWN.title:
+        return [(member_id, source.licence, "drawn by geo_assets", "") for member_id in frame["id"]]
+    return mapillary_rows(frame)
 
 
 def mapillary_rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
@@ -75,6 +101,7 @@ def write_dropped(out_dir: Path, stats: SetStats) -> None:
 def write_card(out_dir: Path, name: str, source: Source, stats: SetStats) -> None:
     """Source, licence, composition and losses of a set, for people."""
     lines = [f"# Data card: {name}", "", f"- Source: {source.title}", f"- Licence: {source.licence}"]
+    lines += [f"- From: {source.origin}"] * bool(source.origin)
     lines += [f"- {source.note}", f"- Rows: {stats.rows:,} in {len(stats.countries)} countries"]
     if stats.rows:
         lines += [f"- Stored byte for byte: {stats.copied:,}; cropped for burnt-in text: {stats.cropped:,}"]
@@ -83,9 +110,19 @@ def write_card(out_dir: Path, name: str, source: Source, stats: SetStats) -> Non
     for title, note in sorted(stats.notes.items()):
         if note:
             lines += ["", f"## {title.replace('_', ' ').capitalize()}", "", *_note(note)]
-    lines += ["", "## Countries", "", "| country | rows |", "|---|---|"]
-    lines += [f"| {country} | {rows} |" for country, rows in stats.countries.items()]
+    lines += ["", "## Countries", "", *_country_table(stats)]
     (out_dir / "data_card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _country_table(stats: SetStats) -> list[str]:
+    """Rows by country, and beside them how many usable ones each choice of zips has."""
+    others = {country for rows in stats.usable.values() for country in rows}
+    titles = ["country", "rows", *(f"usable in {choice}" for choice in stats.usable)]
+    lines = ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
+    for country in [*stats.countries, *sorted(others - set(stats.countries))]:
+        counts = [rows.get(country, 0) for rows in (stats.countries, *stats.usable.values())]
+        lines.append(" | ".join([f"| {country}", *(f"{count:,}" for count in counts)]) + " |")
+    return lines
 
 
 def _note(note: object) -> list[str]:

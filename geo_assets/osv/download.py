@@ -63,6 +63,9 @@ def fetch_files(hub: HubRepo, files: list[HubFile], out_dir: Path) -> None:
         DataError: not enough disk space, or a file cannot be fetched; says which files are still missing.
     """
     todo = [file for file in files if not _whole(out_dir / file.name, file)]
+    for file in files:
+        if file not in todo:
+            note_of(out_dir / file.name).unlink(missing_ok=True)  # a kill may leave it behind
     started = sum(_part_size(out_dir / file.name) for file in todo)
     total = sum(file.size for file in files)
     check_space(out_dir, sum(file.size for file in todo) - started)
@@ -102,6 +105,11 @@ def part_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
+def note_of(path: Path) -> Path:
+    """What says which content the part of a file belongs to."""
+    return path.with_name(f"{path.name}.part.json")
+
+
 def digest_agrees(path: Path, etag: str) -> bool:
     """Whether a file has the content that the Hub's ETag names (SHA-256, or a git blob's SHA-1)."""
     digest = hashlib.sha256() if len(etag) == 64 else hashlib.sha1(b"blob %d\0" % path.stat().st_size)
@@ -118,7 +126,7 @@ def fetch_file(hub: HubRepo, file: HubFile, path: Path, count: Callable[[int], N
         DataError: no progress in as many tries as patience allows, or twice the wrong content.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, note = part_of(path), path.with_name(f"{path.name}.part.json")
+    part, note = part_of(path), note_of(path)
     bad = 0
     with httpx.Client(timeout=hub.patience.timeout, follow_redirects=True) as client:
         while True:

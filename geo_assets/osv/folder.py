@@ -36,6 +36,8 @@ class SetStats:
     copied: int = 0
     """Photos stored byte for byte."""
     seconds: float = 0.0
+    usable: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Rows that could be used, before any cap, by choice of zips and country."""
     notes: dict[str, object] = field(default_factory=dict)
 
 

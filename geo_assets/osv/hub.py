@@ -32,9 +32,12 @@ OFFLINE = "check the network and HTTPS_PROXY, or set source: local in the profil
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to keep trying. `tries` counts attempts without any progress."""
+    """How long to keep trying."""
 
     tries: int = 8
+    """Attempts without any progress."""
+    first_tries: int = 3
+    """Attempts to reach the Hub for the first time: without a network there is nothing to wait for."""
     first_wait: float = 1.0
     longest_wait: float = 60.0
     timeout: float = 20.0
@@ -154,12 +157,19 @@ def endpoint() -> str:
 def open_repo(repo: str, revision: str, patience: Patience = PATIENT) -> HubRepo:
     """The repository at the commit that `revision` names now."""
     hub = HubRepo(repo, revision, endpoint(), patience)
-    info = ask(lambda: hub.api().dataset_info(repo, revision=revision), f"data set {repo}", patience)
+    question = lambda: hub.api().dataset_info(repo, revision=revision)  # noqa: E731
+    info = ask(question, f"data set {repo}", patience, reached=False)
     return HubRepo(repo, info.sha or revision, endpoint(), patience)
 
 
-def ask(question: Callable[[], T], what: str, patience: Patience) -> T:
+def ask(question: Callable[[], T], what: str, patience: Patience, reached: bool = True) -> T:
     """The answer to an idempotent request, after as many tries as patience allows.
+
+    Args:
+        question: the request.
+        what: names it in messages.
+        patience: how long to keep trying.
+        reached: whether the Hub has been reached before.
 
     Raises:
         DataError: a refusal that no waiting changes, or no answer.
@@ -181,10 +191,12 @@ def ask(question: Callable[[], T], what: str, patience: Patience) -> T:
             why, asked = f"HTTP {status}", asked_wait(error.response.headers)
         except httpx.TransportError as error:
             why = f"{type(error).__name__}: {error}"
+            if not reached and isinstance(error, httpx.ConnectError) and attempt >= patience.first_tries:
+                break
         if attempt < patience.tries:
-            logger.warning(f"{what}: {why}; attempt {attempt + 1} of {patience.tries} follows")
+            logger.warning(f"{what}: {why}; trying again")
             patience.wait(attempt, asked)
-    raise DataError(f"{what}: no answer from the Hub after {patience.tries} tries ({why}): {remedy(why)}")
+    raise DataError(f"{what}: no answer from the Hub in {attempt} tries ({why}): {remedy(why)}")
 
 
 def refusal(status: int) -> str:

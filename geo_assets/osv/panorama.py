@@ -77,7 +77,7 @@ def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, wo
     started, counts = time.monotonic(), LabelCounts()
     (out_dir / "images").mkdir(parents=True, exist_ok=True)
     if pano_dir is None or not list((Path(pano_dir) / "data").glob("*.parquet")):
-        return _finish(out_dir, schema.empty_set(views=True), [], counts, started)
+        return _finish(out_dir, schema.empty_set(views=True), [], counts, cards.PANORAMAS, started)
     found = labels.clean(read_labels(pano_dir), counts).rename({"country": "country_iso2"})
     found = found.with_columns(sampling.priorities(found["id"], settings.seed)).sort("priority", "id")
     rows, queue = min(settings.rows, settings.limit or settings.rows), found
@@ -95,7 +95,8 @@ def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, wo
     absent = [pl.lit(None, pl.String).alias(name) for name in ("region", "city", "sequence", "creator_id")]
     frame = pl.concat([kept, facts], how="horizontal") if order else schema.empty_set(views=True)
     frame = frame.with_columns(absent).select(list(schema.PANO_SCHEMA))
-    return _finish(out_dir, frame, order, counts, started)
+    source = cards.source_of(Path(pano_dir), cards.PANORAMAS)
+    return _finish(out_dir, frame, order, counts, source, started)
 
 
 def _store(row_id: str, data: bytes, out_dir: Path, views: int) -> dict:
@@ -117,17 +118,16 @@ def _store(row_id: str, data: bytes, out_dir: Path, views: int) -> dict:
 
 
 def _finish(
-    out_dir: Path, frame: pl.DataFrame, stored: list[dict], counts: LabelCounts, started: float
-) -> SetStats:
+    out_dir: Path, frame: pl.DataFrame, stored: list[dict], counts: LabelCounts, source: cards.Source,
+    started: float,
+) -> SetStats:  # fmt: skip
     dropped = dict(sorted(counts.dropped.items()))
     stats = SetStats(frame.height, countries(frame), dropped, seconds=time.monotonic() - started)
     write_prints(out_dir, [(i, *s["prints"]) for i, s in zip(frame["id"], stored, strict=True)])
-    rows = [
-        (i, "evaluation only", "stochastic/random_streetview_images_pano_v0.0.2", "") for i in frame["id"]
-    ]
+    rows = [(i, source.licence, source.origin or source.title, "") for i in frame["id"]]
     cards.write_attribution(out_dir, rows)
     cards.write_dropped(out_dir, stats)
-    cards.write_card(out_dir, "eval_pano", cards.PANORAMAS, stats)
+    cards.write_card(out_dir, "eval_pano", source, stats)
     schema.write_parquet(frame, out_dir / "eval_pano.parquet")
     logger.info(f"eval_pano: {stats.rows:,} panoramas in {stats.seconds:.1f} s")
     return stats

@@ -8,6 +8,7 @@ interrupted. What a set's directory holds is in `folder.py`; panoramas and own p
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -118,10 +119,11 @@ def _exclusions(mirror: Mirror, exclude_ids: Path | None) -> Exclusions:
     ids = {}
     if exclude_ids is not None:
         try:
-            listed = exclude_ids.expanduser().read_text(encoding="utf-8").split()
+            text = exclude_ids.expanduser().read_text(encoding="utf-8-sig", errors="replace")
         except OSError as error:
             reason = f"cannot read {exclude_ids} ({error.strerror})"
             raise DataError(f"{reason}: set train_pool.exclude_ids to a text file of ids") from error
+        listed = re.findall(r"[^\s,;\"']+", text)
         ids["excluded_by_list"] = pl.Series(listed, dtype=pl.String)
     if not mirror.csv("test").exists():
         return Exclusions(ids)
@@ -143,15 +145,24 @@ def _table(found: Candidates, filled: Filled, attempt: Attempt) -> pl.DataFrame:
     return photos.join(found.rows, on="id", how="left")
 
 
-def zips_and_caps(available: dict[str, dict[str, int]], cap: int) -> dict[str, str]:
-    """What the first two zips and all zips can give under a cap: rows, countries, countries at the cap."""
-    found = {}
-    for name, zips in (("the first two zips", sorted(available)[:2]), ("all zips", sorted(available))):
-        rows = sum((Counter(available[z]) for z in zips), Counter[str]())
-        full = sum(n >= cap for n in rows.values())
-        taken = sum(min(n, cap) for n in rows.values())
-        found[f"{name} ({len(zips)})"] = f"{taken:,} rows of {len(rows)} countries, {full} at the cap"
-    return found
+def usable_by_choice(available: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Usable rows by country in the first two zips and, where there are more, in all of them."""
+    choices = {"the first two zips": sorted(available)[:2], f"all {len(available)} zips": sorted(available)}
+    if len(available) <= 2:
+        choices = {f"the zips ({len(available)})": sorted(available)}
+    totals = {
+        name: sum((Counter(available[z]) for z in zips), Counter[str]()) for name, zips in choices.items()
+    }
+    return {name: dict(sorted(rows.items())) for name, rows in totals.items()}
+
+
+def zips_and_caps(usable: dict[str, dict[str, int]], cap: int) -> dict[str, str]:
+    """What each choice of zips can give under a cap: rows, countries, countries at the cap."""
+    return {
+        name: f"{sum(min(n, cap) for n in rows.values()):,} rows of {len(rows)} countries, "
+        f"{sum(n >= cap for n in rows.values())} at the cap"
+        for name, rows in usable.items()
+    }
 
 
 def _write_traces(mirror: Mirror, out_dir: Path, ids: pl.Series) -> None:
@@ -170,6 +181,8 @@ def _finish(
     """Write what belongs to a set beside its photos; the table last, so that it stands for a whole set."""
     table = frame.select(list(schema.SET_SCHEMA))
     stored = [attempt.outcomes[i] for i in filled.ids]
+    usable = usable_by_choice(found.available) if cap else {}
+    source = cards.source_of(attempt.extractor.mirror.root, cards.OSV5M)
     stats = SetStats(
         rows=table.height,
         countries=countries(table),
@@ -177,6 +190,7 @@ def _finish(
         cropped=sum(o.band_px > 0 for o in stored),
         copied=sum(o.copied for o in stored),
         seconds=time.monotonic() - started,
+        usable=usable,
         notes={
             "rows_read": found.rows_read,
             "recovered_namibia": found.counts.recovered_namibia,
@@ -184,13 +198,13 @@ def _finish(
             "label_disagrees": int((~labels.agreement(table)).sum()),
             "refused": dict(sorted(filled.refused.items())),
             "ocr": attempt.extractor.options.use_ocr,
-            "zips_and_caps": zips_and_caps(found.available, cap) if cap else {},
+            "zips_and_caps": zips_and_caps(usable, cap),
         },
     )
     write_prints(out_dir, frame.select("id", "sha256", "phash", "long_hash").rows())
-    cards.write_attribution(out_dir, cards.mapillary_rows(frame))
+    cards.write_attribution(out_dir, cards.attribution_of(frame, source))
     cards.write_dropped(out_dir, stats)
-    cards.write_card(out_dir, name, cards.OSV5M, stats)
+    cards.write_card(out_dir, name, source, stats)
     schema.write_parquet(table, out_dir / f"{name}.parquet")
     speed = table.height / max(1e-9, stats.seconds)
     logger.info(f"{name}: {stats.rows:,} rows of {len(stats.countries)} countries, {speed:,.0f} a second")

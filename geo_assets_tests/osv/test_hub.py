@@ -107,6 +107,17 @@ def test_a_broken_off_run_goes_on_where_it_was(fake, published, tmp_path):
     assert [r.range for r in fake.log if "cdn" in r.path] == [f"bytes={kept}-"]
 
 
+def test_what_a_kill_between_two_renames_leaves_is_cleared_away(fake, published, tmp_path):
+    build(tmp_path)
+    whole = sorted(p.name for p in tmp_path.rglob("*"))
+    (tmp_path / "files.json").unlink()
+    download.note_of(tmp_path / "images/train/00.zip").write_text("{}")
+    fake.log.clear()
+    assert ".part.json" not in "".join(build(tmp_path))
+    assert sorted(p.name for p in tmp_path.rglob("*")) == whole
+    assert not [r for r in fake.log if "cdn" in r.path]
+
+
 def test_a_file_that_changed_is_started_anew(fake, published, tmp_path):
     target = tmp_path / "images/train/00.zip"
     target.parent.mkdir(parents=True)
@@ -151,13 +162,21 @@ def test_files_that_the_repository_lacks_are_listed(fake, tmp_path):
         build(tmp_path, OsvZips(train_zips=(0, 7), test_zips=(0, 3)))
 
 
-def test_no_network_is_one_clear_line(monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(
-        DataError, match=r"no answer from the Hub.*HTTPS_PROXY, or set source: local"
-    ) as error:
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "http://nowhere.invalid"])
+def test_no_network_is_one_clear_line_after_a_few_tries(monkeypatch, tmp_path, address, caplog):
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    message = r"no answer from the Hub in 3 tries.*HTTPS_PROXY, or set source: local"
+    with pytest.raises(DataError, match=message) as error:
         build(tmp_path)
-    assert "\n" not in str(error.value)
+    assert "\n" not in str(error.value) and caplog.text.count("trying again") == 2
+
+
+def test_a_network_that_fails_later_gets_all_the_patience(fake, tmp_path, caplog):
+    patience = Patience(tries=5, first_tries=1, first_wait=0.01, longest_wait=0.05, timeout=1.0)
+    repo = hub.open_repo("osv5m/osv5m", "main", patience)
+    lost = hub.HubRepo(repo.repo, repo.revision, "http://127.0.0.1:9", patience)
+    with pytest.raises(DataError, match="in 5 tries"):
+        lost.locate("test.csv")
 
 
 def test_offline_mode_is_one_clear_line(monkeypatch, fake, tmp_path):

@@ -106,6 +106,16 @@ def test_bad_rows_are_replaced_and_counted(tmp_path):
     assert json.loads((tmp_path / "out/dropped.json").read_text())["empty"] == 2
 
 
+@pytest.mark.parametrize("origin", ["drawn", "hub:stochastic/panos@abc"])
+def test_the_papers_say_what_may_be_done_with_them(tmp_path, origin):
+    write_source(tmp_path / "s", [pano_row(0, PANO)])
+    (tmp_path / "s/files.json").write_text(json.dumps({"data/x.parquet": {"source": origin}}))
+    sets.build_eval_pano(tmp_path / "s", tmp_path / "out", EvalPano())
+    card = (tmp_path / "out/data_card.md").read_text()
+    assert f"- From: {origin}\n" in card and ("Never redistribute" in card) == (origin != "drawn")
+    assert ("evaluation only" in card) == (origin != "drawn")
+
+
 def test_off_is_an_empty_set_and_a_wrong_file_names_its_columns(tmp_path):
     (tmp_path / "off").mkdir()
     assert sets.build_eval_pano(tmp_path / "off", tmp_path / "out", EvalPano()).rows == 0

@@ -80,11 +80,10 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def undisturbed(published, tmp_path_factory):
-    """The pool from the same zips on disk."""
-    out = tmp_path_factory.mktemp("undisturbed")
-    folder = published / "datasets/osv5m/osv5m"
-    local = OsvZips(source="local", local_dir=folder, train_zips=(0, 1), test_zips=(0,))
-    return fill(out, local)[1]
+    """The pool from whole zips that came without a fault."""
+    with FakeHub(published) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_ENDPOINT", server.url)
+        return fill(tmp_path_factory.mktemp("undisturbed"), WHOLE)[1]
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))

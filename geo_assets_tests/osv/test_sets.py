@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -230,7 +231,9 @@ def test_rows_without_a_sequence_share_none(tmp_path):
 def test_ids_on_a_list_stay_out(mirror, tmp_path):
     every = sets.build_train_pool(mirror, tmp_path / "a", TrainPool(cap_per_country=99))
     listed = sets.read_set(tmp_path / "a")["id"].to_list()[:5]
-    (tmp_path / "list.txt").write_text("\n".join([*listed, "123", ""]))
+    (tmp_path / "list.txt").write_text(
+        "\ufeffid\n" + ", ".join(listed[:3]) + "\n" + "\n".join([*listed[3:], "123", ""])
+    )
     settings = TrainPool(cap_per_country=99, exclude_ids=tmp_path / "list.txt")
     stats = sets.build_train_pool(mirror, tmp_path / "b", settings)
     assert stats.rows == every.rows - 5 and stats.dropped["excluded_by_list"] == 5
@@ -259,16 +262,57 @@ def test_checks_find_what_is_broken(tmp_path):
     assert sets.label_agreement(wrong) == 0.25
 
 
-def test_the_card_says_what_other_zips_would_give(mirror, pool):
+def test_the_card_says_what_other_zips_would_give(pool, tmp_path):
     out, stats = pool
     both = "32 rows of 4 countries, 4 at the cap"
-    assert stats.notes["zips_and_caps"] == {"the first two zips (2)": both, "all zips (2)": both}
-    assert both in (out / "data_card.md").read_text()
+    assert stats.notes["zips_and_caps"] == {"the zips (2)": both}
+    assert f"- the zips (2): {both}" in (out / "data_card.md").read_text()
+    mirror = write_mirror(tmp_path / "m", train=61, train_zips=5)
+    sets.build_train_pool(mirror, tmp_path / "pool", POOL)
+    card = (tmp_path / "pool/data_card.md").read_text()
+    assert "- the first two zips: 25 rows of 4 countries, 0 at the cap" in card
+    assert "- all 5 zips: 32 rows of 4 countries, 4 at the cap" in card
+    assert "| country | rows | usable in the first two zips | usable in all 5 zips |" in card
+    assert "| BR | 8 | 7 | 16 |" in card and "| FR | 8 | 6 | 15 |" in card
+
+
+def test_zips_and_caps():
     available = {"a": {"FR": 500, "NA": 3}, "b": {"FR": 1}, "c": {"NA": 400, "JP": 7}}
-    assert sets.zips_and_caps(available, 400) == {
-        "the first two zips (2)": "403 rows of 2 countries, 1 at the cap",
-        "all zips (3)": "807 rows of 3 countries, 2 at the cap",
+    usable = sets.usable_by_choice(available)
+    assert usable == {
+        "the first two zips": {"FR": 501, "NA": 3}, "all 3 zips": {"FR": 501, "JP": 7, "NA": 403},
+    }  # fmt: skip
+    assert sets.zips_and_caps(usable, 400) == {
+        "the first two zips": "403 rows of 2 countries, 1 at the cap",
+        "all 3 zips": "807 rows of 3 countries, 2 at the cap",
     }
+
+
+def test_the_papers_name_mapillary_for_photos_of_osv5m_and_nobody_for_drawn_scenes(mirror, pool, tmp_path):
+    out, _ = pool
+    card = (out / "data_card.md").read_text()
+    assert "https://creativecommons.org/licenses/by-sa/4.0/" in card and "Changed here" in card
+    first = next(csv.DictReader((out / "ATTRIBUTION.csv").open()))
+    assert first["licence"] == "CC BY-SA 4.0 (https://creativecommons.org/licenses/by-sa/4.0/)"
+    assert first["url"] == f"https://www.mapillary.com/app/?pKey={first['id']}"
+    for origin, named in (("hub:osv5m/osv5m@abc", True), ("drawn", False)):
+        folder = tmp_path / origin.replace("/", "_")
+        shutil.copytree(mirror, folder / "m")
+        (folder / "m/files.json").write_text(json.dumps({"test.csv": {"size": 1, "source": origin}}))
+        sets.build_eval_osv(folder / "m", folder / "eval", EVAL)
+        sets.build_eval_quick(folder / "eval", folder / "quick", EvalQuick(rows=3))
+        for name in ("eval", "quick"):
+            papers = "".join((folder / name / n).read_text() for n in ("data_card.md", "ATTRIBUTION.csv"))
+            assert ("apillary" in papers) == ("CC BY-SA" in papers) == named
+            assert f"- From: {origin}\n" in papers
+
+
+def test_contributors_are_named_where_the_csv_has_their_name(tmp_path):
+    write_zip(tmp_path / "images/test/00.zip", {"1.jpg": jpeg(1), "2.jpg": jpeg(2)})
+    write_csv(tmp_path / "test.csv", [row("1", creator_username='O\'Neil, "Pat"'), row("2")])
+    sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
+    found = {r["id"]: r["attribution"] for r in csv.DictReader((tmp_path / "out/ATTRIBUTION.csv").open())}
+    assert found == {"1": 'Mapillary contributor O\'Neil, "Pat"', "2": "Mapillary contributor"}
 
 
 def test_csvs_without_rows(tmp_path):
