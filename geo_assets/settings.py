@@ -23,6 +23,15 @@ def _off_is_a_word(value: object) -> object:
     return "off" if value is False else value
 
 
+TRAIN_ZIPS = 98
+"""Train zips of OSV-5M."""
+
+
+def _all_zips(value: object) -> object:
+    """Every train zip, by one word."""
+    return tuple(range(TRAIN_ZIPS)) if value == "all" else value
+
+
 class Section(BaseModel):
     """Base of every section: frozen, and unknown keys are refused."""
 
@@ -36,7 +45,8 @@ class OsvZips(Section):
     repo: str = "osv5m/osv5m"
     revision: str = "main"
     local_dir: UserPath | None = None
-    train_zips: tuple[int, ...] = (0, 1)
+    train_zips: Annotated[tuple[int, ...], BeforeValidator(_all_zips)] = (0, 1)
+    """Numbers of zips, or `all`: 259 GB, so with `reach: ranges`."""
     test_zips: tuple[int, ...] = (0,)
     reach: Literal["zips", "ranges"] = "zips"
     """`ranges` reads only the chosen members of each zip over HTTP."""
@@ -66,6 +76,8 @@ class TrainPool(Section):
     max_edge_px: Count = 1024
     overlay: Literal["crop", "drop", "keep"] = "crop"
     """What happens to an image with burnt-in text at its lower edge."""
+    ocr: Literal["auto", "require", "never"] = "auto"
+    """Whether OCR judges doubtful text: where the `ocr` extra is installed, always (or fail), or never."""
     exclude_ids: UserPath | None = None
     """A text file with one OSV-5M id per line that must stay out of training."""
     limit: Count | None = None
@@ -79,6 +91,7 @@ class EvalOsv(Section):
     seed: int = 42
     max_edge_px: Count = 1024
     overlay: Literal["crop", "drop", "keep"] = "crop"
+    ocr: Literal["auto", "require", "never"] = "auto"
     limit: Count | None = None
 
 

@@ -17,12 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from geo_assets.errors import DataError
 from geo_assets.osv import images, ocr, overlays
 from geo_assets.osv.archive import DamagedMember
 from geo_assets.osv.download import check_space
 from geo_assets.osv.fingerprint import hashes, sha256
 from geo_assets.osv.mirror import Mirror
 from geo_assets.osv.processes import Processes
+from geo_assets.settings import EvalOsv, TrainPool
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +43,19 @@ class Options:
     """Let OCR judge unsure text."""
 
     @classmethod
-    def of(cls, max_edge_px: int, overlay: Literal["crop", "drop", "keep"]) -> Options:
-        """Options of a set's section, with OCR where it is installed and text matters."""
-        return cls(max_edge_px, overlay, overlay != "keep" and ocr.available())
+    def of(cls, settings: TrainPool | EvalOsv) -> Options:
+        """Options of a set's section.
+
+        Raises:
+            DataError: the section requires OCR, which is not installed.
+        """
+        if settings.overlay == "keep" or settings.ocr == "never":
+            return cls(settings.max_edge_px, settings.overlay)
+        if settings.ocr == "require" and not ocr.available():
+            raise DataError(
+                "ocr: require needs the ocr extra: pip install 'geo_assets[ocr]', or set ocr to auto or never"
+            )
+        return cls(settings.max_edge_px, settings.overlay, ocr.available())
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def build_train_pool(source_dir: Path, out_dir: Path, settings: TrainPool, worke
     cap = settings.cap_per_country
     found = read_candidates(mirror, "train", settings.seed, cap, _exclusions(mirror, settings.exclude_ids))
     quotas = sampling.capped_quotas(found.rows, cap, settings.limit)
-    options = Options.of(settings.max_edge_px, settings.overlay)
+    options = Options.of(settings)
     with Processes(workers) as processes, Extractor(mirror, out_dir, options, processes) as extractor:
         twins = TestTwins(mirror, out_dir, processes) if quotas else None
         attempt = Attempt(extractor, found.members, twins)
@@ -66,7 +66,7 @@ def build_eval_osv(source_dir: Path, out_dir: Path, settings: EvalOsv, workers: 
     rows = min(settings.rows, settings.limit or settings.rows)
     found = read_candidates(mirror, "test", settings.seed, rows)
     quotas = sampling.spread_quotas(found.rows, rows, settings.first_per_country)
-    options = Options.of(settings.max_edge_px, settings.overlay)
+    options = Options.of(settings)
     with Processes(workers) as processes, Extractor(mirror, out_dir, options, processes) as extractor:
         attempt = Attempt(extractor, found.members)
         filled = fill(found.rows, quotas, attempt, total=rows)

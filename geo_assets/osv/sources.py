@@ -37,7 +37,7 @@ def wanted_files(settings: OsvZips) -> list[str]:
     names = []
     for split, numbers in (("train", settings.train_zips), ("test", settings.test_zips)):
         if numbers:
-            names += [f"{split}.csv", *(f"images/{split}/{number:02d}.zip" for number in numbers)]
+            names += [f"{split}.csv", *(f"images/{split}/{n:02d}.zip" for n in sorted(set(numbers)))]
     return names
 
 

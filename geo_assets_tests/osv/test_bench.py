@@ -5,8 +5,6 @@ import argparse
 import pytest
 
 from geo_assets.osv import bench, bench_photos, fullsize, schema
-from geo_assets.osv.sources import wanted_files
-from geo_assets.profile import load_profile
 
 
 def test_full_size_rows_have_the_real_shape(tmp_path):
@@ -40,15 +38,3 @@ def test_every_way_gives_the_chosen_photos(tmp_path, monkeypatch):
         (tmp_path / "out/images").mkdir(parents=True, exist_ok=True)
         assert way(mirror, tmp_path / "out", 2, 6) == 6
     assert len(list((tmp_path / "out/images").iterdir())) == 6
-
-
-def test_the_laptop_profile_fetches_test_files_only():
-    laptop = load_profile("laptop", {})
-    assert wanted_files(laptop.osv_zips) == ["test.csv", "images/test/00.zip"]
-    assert laptop.eval_osv.limit == 200 and laptop.pano_source.source == "off"
-
-
-def test_the_pod_profile_fetches_two_train_zips():
-    assert wanted_files(load_profile("pod", {}).osv_zips) == [
-        "train.csv", "images/train/00.zip", "images/train/01.zip", "test.csv", "images/test/00.zip",
-    ]  # fmt: skip

@@ -1,10 +1,16 @@
 """Burnt-in text on drawn backgrounds; `real/test_overlays_real.py` measures it on photos."""
 
+from importlib import metadata
+
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from geo_assets.osv import ocr, overlays
+from geo_assets.errors import DataError
+from geo_assets.osv import ocr, overlays, sets
+from geo_assets.osv.extract import Options
+from geo_assets.settings import EvalOsv, TrainPool
+from geo_assets_tests.osv.mirrors import write_mirror
 from geo_assets_tests.real.overlay_photos import FONTS
 
 TEXT = "2019/05/04 11:52:07  N 48.85661 E 2.35222  48 km/h"
@@ -72,3 +78,26 @@ def test_short_text_is_unsure_and_left_to_ocr(monkeypatch):
 def test_ocr_reads_digits():
     strip = np.asarray(with_text(road(), 484, "12:34:56"))[-64:]
     assert ocr.has_digits(strip) and not ocr.has_digits(np.asarray(road())[-64:])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "installed", "used"),
+    [("auto", True, True), ("auto", False, False), ("never", True, False), ("require", True, True)],
+)
+def test_ocr_is_used_where_it_is_wanted_and_installed(monkeypatch, wanted, installed, used):
+    monkeypatch.setattr(ocr, "available", lambda: installed)
+    assert Options.of(TrainPool(ocr=wanted)).use_ocr is used
+    assert Options.of(EvalOsv(ocr=wanted)).use_ocr is used
+    assert Options.of(TrainPool(ocr=wanted, overlay="keep")).use_ocr is False
+
+
+def test_ocr_that_is_required_and_missing_names_the_extra(monkeypatch, tmp_path):
+    monkeypatch.setattr(ocr, "available", lambda: False)
+    mirror = write_mirror(tmp_path / "m", train=4)
+    with pytest.raises(DataError, match=r"pip install 'geo_assets\[ocr\]'"):
+        sets.build_train_pool(mirror, tmp_path / "pool", TrainPool(ocr="require"))
+
+
+def test_the_extra_is_declared():
+    (line,) = [r for r in metadata.requires("geo_assets") or [] if r.startswith("rapidocr")]
+    assert line.startswith("rapidocr-onnxruntime") and 'extra == "ocr"' in line

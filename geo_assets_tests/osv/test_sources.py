@@ -9,6 +9,7 @@ import pytest
 from geo_assets.errors import DataError
 from geo_assets.osv import sets, sources
 from geo_assets.osv.mirror import Mirror
+from geo_assets.profile import load_profile
 from geo_assets.settings import EvalOsv, OsvZips, PanoSource, Runtime, TrainPool
 from geo_assets_tests.osv.mirrors import jpeg, row, write_csv, write_mirror
 
@@ -116,3 +117,23 @@ def test_the_drawn_mirror_meets_every_oddity(tmp_path):
     table, _ = Mirror(tmp_path / "zips").members("test")
     found = sets.build_eval_osv(tmp_path / "zips", tmp_path / "eval", EvalOsv())
     assert found.cropped == 1 and found.rows < table.height
+
+
+def test_the_laptop_profile_fetches_test_files_only():
+    laptop = load_profile("laptop", {})
+    assert sources.wanted_files(laptop.osv_zips) == ["test.csv", "images/test/00.zip"]
+    assert laptop.eval_osv.limit == 200 and laptop.pano_source.source == "off"
+
+
+def test_the_pod_profile_fetches_two_train_zips():
+    assert sources.wanted_files(load_profile("pod", {}).osv_zips) == [
+        "train.csv", "images/train/00.zip", "images/train/01.zip", "test.csv", "images/test/00.zip",
+    ]  # fmt: skip
+
+
+def test_all_train_zips_by_one_word_and_a_zip_named_twice_once():
+    every = sources.wanted_files(load_profile("pod", {"GEO_OSV_ZIPS__TRAIN_ZIPS": "all"}).osv_zips)
+    assert len(every) == 2 + 98 + 1 and every[98] == "images/train/97.zip"
+    assert sources.wanted_files(OsvZips(train_zips=(1, 0, 1), test_zips=())) == [
+        "train.csv", "images/train/00.zip", "images/train/01.zip",
+    ]  # fmt: skip
