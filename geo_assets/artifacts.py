@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from geo_assets.errors import ArtifactError, is_disk_full
+from geo_assets.files import file_sha256
 
 logger = logging.getLogger(__name__)
 
@@ -273,19 +274,6 @@ def is_volatile(name: str) -> bool:
     return any(fnmatch.fnmatch(name, pattern) for pattern in VOLATILE)
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """Put `source` at `target` without using more disk where the file system allows it.
-
-    A hard link keeps an artifact whole when the one that it came from is collected.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:  # another file system, or one without hard links
-        shutil.copyfile(source, target)
-
-
 def _disk_message(asset: str, home: Path, error: BaseException) -> str:
     what = getattr(error, "strerror", None) or (
         "No space left on device" if is_disk_full(error) else str(error)
@@ -307,8 +295,7 @@ def _size(path: Path) -> int:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
+        return file_sha256(path)
     except FileNotFoundError:
         return "absent"
 

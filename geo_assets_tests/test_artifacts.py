@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from geo_assets.artifacts import Recipe, Store, link_or_copy
+from geo_assets.artifacts import Recipe, Store
 from geo_assets.errors import ArtifactError
 
 RECIPE = Recipe("pool", "1", {"cap": 400, "seed": 1}, {"zips": "abc"})
@@ -281,13 +281,3 @@ def test_remove_refuses_what_is_being_built(tmp_path: Path) -> None:
     store.materialise(RECIPE, build, force=True)
     store.remove(artifact.path)
     assert store.find(RECIPE) is None
-
-
-def test_link_or_copy_shares_bytes(tmp_path: Path) -> None:
-    source = tmp_path / "a.jpg"
-    source.write_bytes(b"jpeg")
-    target = tmp_path / "images" / "a.jpg"
-    link_or_copy(source, target)
-    link_or_copy(source, target)
-    assert target.read_bytes() == b"jpeg"
-    assert target.stat().st_ino == source.stat().st_ino

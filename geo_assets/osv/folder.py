@@ -7,8 +7,6 @@ papers.
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,15 +55,6 @@ def countries(frame: pl.DataFrame) -> dict[str, int]:
     """Rows by country, most frequent first."""
     table = frame.group_by("country_iso2").len().sort(["len", "country_iso2"], descending=[True, False])
     return dict(table.iter_rows())
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link a file, or copy it where the file system cannot."""
-    target.unlink(missing_ok=True)
-    try:
-        os.link(source.resolve(), target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def write_prints(out_dir: Path, prints: list[tuple[str, str, int, bytes]]) -> None:

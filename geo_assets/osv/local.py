@@ -6,7 +6,6 @@ extraction) are packed into one stored zip a split, so that everything downstrea
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import shutil
@@ -18,7 +17,6 @@ from geo_assets.osv import archive
 
 logger = logging.getLogger(__name__)
 
-BLOCK = 1 << 22
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -91,12 +89,3 @@ def link(source: Path, target: Path) -> None:
         except OSError:
             target.unlink(missing_ok=True)
     raise DataError(f"cannot place {target}: check that you may write there and that the disk has room")
-
-
-def file_sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file, read in blocks."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()

@@ -16,13 +16,14 @@ from pathlib import Path
 import polars as pl
 
 from geo_assets.errors import DataError
+from geo_assets.files import link_or_copy
 from geo_assets.osv import cards, images, labels, sampling, schema
 from geo_assets.osv.attempt import Attempt
 from geo_assets.osv.candidates import Candidates, Exclusions, read_candidates
 from geo_assets.osv.extract import Extractor, Options, image_path
 from geo_assets.osv.fill import Filled, fill
 from geo_assets.osv.fingerprint import sha256
-from geo_assets.osv.folder import PRINTS, SetStats, countries, link_or_copy, read_set, write_prints
+from geo_assets.osv.folder import PRINTS, SetStats, countries, read_set, write_prints
 from geo_assets.osv.mirror import Mirror
 from geo_assets.osv.panorama import build_eval_pano
 from geo_assets.osv.photos import build_eval_photos

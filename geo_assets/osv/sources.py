@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 
 from geo_assets.errors import DataError
+from geo_assets.files import file_sha256
 from geo_assets.osv import archive, local
 from geo_assets.osv.download import fetch_files
 from geo_assets.osv.hub import PATIENT, HubFile, HubRepo, Patience, open_repo
@@ -151,7 +152,7 @@ def _describe(
     known = {file.name: file.etag for file in fetched if len(file.etag) == 64}
     for path in sorted(p for p in out_dir.rglob("*") if p.is_file() and p.name not in (FILES, PIN)):
         name = path.relative_to(out_dir).as_posix()
-        sha256 = known.get(name) or local.file_sha256(path)
+        sha256 = known.get(name) or file_sha256(path)
         files[name] = {"size": path.stat().st_size, "sha256": sha256, "source": origin}
         if path.suffix == ".zip":
             files[name]["damaged_members"] = damaged = archive.damaged_members(path)

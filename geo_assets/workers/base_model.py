@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from pathlib import Path
 
 from geo_assets.errors import ModelError
+from geo_assets.files import link_or_copy
 from geo_assets.models.loading import MODEL_DIR
 from geo_assets.settings import BaseModelSection
 from geo_assets.workers.harness import Job, run
@@ -99,11 +99,7 @@ def _hard_link(folder: Path, target: Path) -> None:
     target.mkdir(parents=True)
     for pattern in WANTED:
         for path in sorted(folder.glob(pattern)):
-            real, new = path.resolve(), target / path.name
-            try:
-                os.link(real, new)
-            except OSError:  # another file system
-                shutil.copyfile(real, new)
+            link_or_copy(path, target / path.name)
 
 
 def _require_model(target: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from geo_assets import backends, progress
 from geo_assets.backends.base import Completion, Sampling
+from geo_assets.files import link_or_copy
 from geo_assets.models.loading import start_model_dir
 from geo_assets.settings import Learnable
 from geo_assets.workers import scoring
@@ -127,7 +128,6 @@ def _write(job: Job, pool: Path, rows: Sequence[dict[str, Any]], predictions: Se
     import polars as pl
 
     from geo_assets.osv import schema
-    from geo_assets.osv.sets import link_or_copy
     from geo_assets.task.learnability import select
 
     selection = select(predictions, job.settings.learnable)

@@ -7,7 +7,6 @@ named `<zip>/<id>.jpg`. The awkward members and rows of `oddities` come on top o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import random
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from geo_assets.files import file_sha256
 from geo_assets.settings import OsvZips
 from geo_assets.world.clues import think_text
 from geo_assets.world.drawers import BatchMap, drawers
@@ -157,8 +157,6 @@ def _write_traces(path: Path, shots: list[Shot]) -> Path:
 def _write_files_json(out_dir: Path, paths: list[Path]) -> None:
     files = {}
     for path in sorted(paths):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
         name = path.relative_to(out_dir).as_posix()
-        files[name] = {"size": path.stat().st_size, "sha256": digest, "source": "drawn"}
+        files[name] = {"size": path.stat().st_size, "sha256": file_sha256(path), "source": "drawn"}
     (out_dir / "files.json").write_text(json.dumps(files, indent=1) + "\n", encoding="utf-8")
