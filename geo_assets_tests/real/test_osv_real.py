@@ -12,6 +12,7 @@ from PIL import Image
 from geo_assets.osv import leaks, photos, sets, sources
 from geo_assets.osv.fingerprint import SAME_BITS, HashTable, hashes
 from geo_assets.settings import EvalOsv, EvalPano, EvalPhotos, EvalQuick, OsvZips, Runtime, TrainPool
+from geo_assets_tests.real.panoramas import write_real_panoramas
 
 
 @pytest.fixture(scope="module")
@@ -123,17 +124,8 @@ def test_photos_without_gps_have_no_position(shared_data):
 
 
 def test_real_panoramas_in_the_hub_s_layout(shared_data, tmp_path):
-    table = pl.read_csv(shared_data / "own_photos/photos.csv").filter(pl.col("is_pano") == 1)
-    rows = [
-        {"image": {"bytes": (shared_data / "own_photos" / r["file"]).read_bytes(), "path": r["file"]},
-         "country_iso_alpha2": r["country_iso2"], "latitude": str(r["latitude"]),
-         "longitude": str(r["longitude"]),
-         "address": "somewhere"}
-        for r in table.iter_rows(named=True)
-    ]  # fmt: skip
-    (tmp_path / "s/data").mkdir(parents=True)
-    pl.DataFrame(rows).write_parquet(tmp_path / "s/data/train-00000-of-00001.parquet")
+    rows = write_real_panoramas(shared_data, tmp_path / "s")
     stats = sets.build_eval_pano(tmp_path / "s", tmp_path / "out", EvalPano())
     frame = sets.read_set(tmp_path / "out")
-    assert stats.rows == table.height >= 10 and frame["views"].list.len().unique().to_list() == [3]
+    assert stats.rows == rows >= 10 and frame["views"].list.len().unique().to_list() == [3]
     assert sets.undecodable_images(tmp_path / "out") == [] and sets.label_agreement(frame) == 1.0
