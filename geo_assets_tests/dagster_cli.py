@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,9 @@ class Project:
         self.artifacts = artifacts or folder / "artifacts"
         self.dagster_home = folder / "dagster"
         self.dagster_home.mkdir(parents=True, exist_ok=True)
-        shutil.copy(REPOSITORY / "dagster.yaml", self.dagster_home)
+        settings = (REPOSITORY / "dagster.yaml").read_text(encoding="utf-8")
+        settings = settings.replace("base_dir: .dagster", f"base_dir: {self.dagster_home}")
+        (self.dagster_home / "dagster.yaml").write_text(settings, encoding="utf-8")
 
     def environment(self, overrides: Mapping[str, str]) -> dict[str, str]:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("GEO_")}

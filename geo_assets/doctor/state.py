@@ -31,16 +31,16 @@ def dagster_home(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("ok", "DAGSTER_HOME is not set: history lies in .dagster beside dagster.yaml")
         return
     folder = Path(named)
+    file = folder / "dagster.yaml"
+    copy = f"sed 's#base_dir: .dagster#base_dir: {folder}#' dagster.yaml > {file}"
     if not folder.is_absolute() or not folder.is_dir():
         yield Finding(
             "fail", f"DAGSTER_HOME is {named}, which is no folder", "create it, and give an absolute path"
         )
-    elif not (folder / "dagster.yaml").is_file():
-        yield Finding(
-            "warn",
-            f"{folder} has no dagster.yaml",
-            f"cp dagster.yaml {folder}/ (pools would not limit GPU steps)",
-        )
+    elif not file.is_file():
+        yield Finding("warn", f"{folder} has no dagster.yaml: pools would not limit GPU steps", copy)
+    elif "base_dir: .dagster" in file.read_text(encoding="utf-8"):
+        yield Finding("warn", f"{file} keeps the history in .dagster of the folder you start in", copy)
     else:
         yield Finding("ok", f"DAGSTER_HOME is {folder}")
 

@@ -213,7 +213,9 @@ def test_dagster_home(tmp_path: Path) -> None:
     assert faults(state.dagster_home({})) == []
     assert faults(state.dagster_home({"DAGSTER_HOME": "relative"}))[0].level == "fail"
     assert faults(state.dagster_home({"DAGSTER_HOME": str(tmp_path)}))[0].level == "warn"
-    (tmp_path / "dagster.yaml").touch()
+    (own := tmp_path / "dagster.yaml").write_text("storage:\n  sqlite:\n    base_dir: .dagster/storage\n")
+    assert "of the folder you start in" in faults(state.dagster_home({"DAGSTER_HOME": str(tmp_path)}))[0].what
+    own.write_text(f"storage:\n  sqlite:\n    base_dir: {tmp_path}/storage\n")
     assert faults(state.dagster_home({"DAGSTER_HOME": str(tmp_path)})) == []
 
 

@@ -109,6 +109,16 @@ def processes_of(project: Project) -> set[int]:
     return found
 
 
+def resource_trackers(parents: set[int]) -> set[int]:
+    """Processes that Python's multiprocessing starts beside a server and keeps."""
+    found = set()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.ppid() in parents and "resource_tracker" in " ".join(process.cmdline()):
+                found.add(process.pid)
+    return found
+
+
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not holds():

@@ -15,7 +15,15 @@ import pytest
 from geo_assets.graph import GRAPH
 from geo_assets_tests.browser import chromium
 from geo_assets_tests.dagster_cli import Project
-from geo_assets_tests.ui.dagster_server import dagster_dev, finished, new_run, processes_of, runs, wait_until
+from geo_assets_tests.ui.dagster_server import (
+    dagster_dev,
+    finished,
+    new_run,
+    processes_of,
+    resource_trackers,
+    runs,
+    wait_until,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.graph, pytest.mark.timeout(900)]
 
@@ -72,10 +80,13 @@ def materialize(address: str, page: Any, asset: str) -> str:
 
 def test_lineage_shows_every_asset(address: str, page: Any) -> None:
     groups = sorted({spec.group for spec in GRAPH.values()})
-    expanded = ",".join(f"geo_assets@__repository__:{group}" for group in groups)
+    expanded = ",".join(f"global@global:{group}" for group in groups)
+    page.set_viewport_size({"width": 1500, "height": 1750})  # what lies outside is not drawn
     page.goto(f"{address}/asset-groups?expanded={expanded}")
     for group in groups:
         page.get_by_text(group, exact=True).first.wait_for()
+    for asset in GRAPH:
+        page.get_by_text(asset, exact=True).first.wait_for()
 
 
 def test_a_click_materializes_a_small_asset(address: str, page: Any) -> None:
@@ -124,8 +135,8 @@ def test_terminate_ends_every_process_of_a_run(browser: Any, tmp_path: Path) -> 
         idle = processes_of(project)
         run = materialize(address, page, "osv_zips")
         drawn = project.artifacts / "osv_zips"
-        wait_until(lambda: any(drawn.rglob("*.jpg")) or any(drawn.rglob("*.zip*")))
-        working = processes_of(project) - idle
+        wait_until(lambda: any(drawn.rglob("*.zip*")), seconds=180)
+        working = processes_of(project) - idle - resource_trackers(idle)
         page.goto(f"{address}/runs/{run}")
         page.get_by_role("button", name="Terminate").first.click()
         page.get_by_role("dialog").get_by_role("button", name="Terminate").click()
