@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geo_assets.errors import DataError
@@ -27,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 COLUMNS = ("image", "country_iso_alpha2", "latitude", "longitude")
 MAX_EDGE_PX = 1024
+WRONG_LAYOUT = "is it the panorama data set? Check pano_source in the profile"
+REFETCH = "delete it and materialize pano_source again"
 
 
 def cut_views(image, views: int) -> list:
@@ -44,32 +48,51 @@ def source_files(pano_dir: Path) -> list[Path]:
 
 
 def read_labels(pano_dir: Path) -> pl.DataFrame:
-    """Columns id, latitude, longitude, country, file, row of every panorama; no image is read."""
+    """Columns id, latitude, longitude, country, file, row of every panorama; no image is read.
+
+    Raises:
+        DataError: a file is damaged or is not laid out as the panorama data set is.
+    """
     tables = []
     for number, path in enumerate(source_files(pano_dir)):
-        if missing := [name for name in COLUMNS if name not in pq.read_schema(path).names]:
-            raise DataError(f"{path} lacks the column(s) {', '.join(missing)}: is it the panorama data set?")
-        text = pl.read_parquet(path, columns=list(COLUMNS[1:])).cast(pl.String)
+        with _readable(path):
+            columns = pq.read_schema(path)
+            if missing := [name for name in COLUMNS if name not in columns.names]:
+                raise DataError(f"{path} lacks the column(s) {', '.join(missing)}: {WRONG_LAYOUT}")
+            image = columns.field("image").type
+            if not pa.types.is_struct(image) or "bytes" not in [field.name for field in image]:
+                raise DataError(f"{path} has images as {image}, not as a struct with bytes: {WRONG_LAYOUT}")
+            text = pl.read_parquet(path, columns=list(COLUMNS[1:])).cast(pl.String)
         table = text.rename({"country_iso_alpha2": "country"}).with_row_index("row")
         tables.append(table.with_columns(pl.lit(number).alias("file")))
     frame = pl.concat(tables).with_columns(pl.format("pano_{}_{}", pl.col("file"), pl.col("row")).alias("id"))
     return schema.parse(frame.lazy()).with_columns(labels.reason().alias(labels.REASON)).collect()
 
 
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError) as error:
+        why = str(error).strip().splitlines()[0]
+        raise DataError(f"{path} cannot be read ({why}): {REFETCH}") from error
+
+
 def read_images(pano_dir: Path, rows: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
     """(id, image bytes) of the given label rows, one row group in memory at a time."""
     files = source_files(pano_dir)
     for (number,), wanted in rows.sort("file", "row").group_by("file", maintain_order=True):
-        file, start = pq.ParquetFile(files[number]), 0
-        ids = dict(wanted.select("row", "id").iter_rows())
-        for group in range(file.num_row_groups):
-            count = file.metadata.row_group(group).num_rows
-            inside = [row for row in ids if start <= row < start + count]
-            if inside:
-                column = file.read_row_group(group, columns=["image"])["image"]
-                for row in sorted(inside):
-                    yield ids[row], (column[row - start].as_py() or {}).get("bytes") or b""
-            start += count
+        with _readable(files[number]):
+            file, start = pq.ParquetFile(files[number]), 0
+            ids = dict(wanted.select("row", "id").iter_rows())
+            for group in range(file.num_row_groups):
+                count = file.metadata.row_group(group).num_rows
+                inside = [row for row in ids if start <= row < start + count]
+                if inside:
+                    column = file.read_row_group(group, columns=["image"])["image"]
+                    for row in sorted(inside):
+                        yield ids[row], (column[row - start].as_py() or {}).get("bytes") or b""
+                start += count
 
 
 def build_eval_pano(pano_dir: Path | None, out_dir: Path, settings: EvalPano, workers: int = 1) -> SetStats:

@@ -29,6 +29,7 @@ from geo_assets.settings import EvalPhotos
 logger = logging.getLogger(__name__)
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif"})
+MANIFEST_REMEDY = "set eval_photos.manifest to a CSV with the columns file, latitude and longitude"
 
 
 @dataclass(frozen=True)
@@ -96,19 +97,17 @@ def find_photos(settings: EvalPhotos) -> list[Found]:
         return []
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder: set eval_photos.folder to one that holds your photos")
-    paths = sorted(
-        p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and not p.name.startswith(".")
-    )
+    found = (p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    paths = sorted(p for p in found if not p.name.startswith("."))
     return [Found(path, *(read_gps(path) or (None, None))) for path in paths]
 
 
 def _from_manifest(manifest: Path, folder: Path) -> list[Found]:
-    header = schema.csv_header(manifest)
+    header = schema.csv_header(manifest, MANIFEST_REMEDY)
     if missing := [name for name in ("file", "latitude", "longitude") if name not in header]:
-        names = ", ".join(missing)
-        raise DataError(f"{manifest} lacks the column(s) {names}: name file, latitude and longitude")
+        raise DataError(f"{manifest} lacks the column(s) {', '.join(missing)}: {MANIFEST_REMEDY}")
     optional = [n for n in ("id", "country_iso2", "licence", "attribution") if n in header]
-    table = schema.read_csv(manifest, ("file", "latitude", "longitude", *optional))
+    table = schema.read_csv(manifest, ("file", "latitude", "longitude", *optional), MANIFEST_REMEDY)
     table = table.with_columns(schema.trimmed("file", *optional))
     rows = table.drop_nulls("file").sort("file")
     return [

@@ -51,19 +51,25 @@ PANO_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {**SET_SCHEMA, "views"
 """A panorama set also lists the image paths of its views, left to right."""
 
 
-def csv_header(path: Path) -> list[str]:
+REFETCH = "delete it and materialize osv_zips again"
+"""What to do about a CSV of OSV-5M that cannot be read."""
+
+
+def csv_header(path: Path, remedy: str = REFETCH) -> list[str]:
     """Column names of a CSV file, without a byte order mark.
 
     Raises:
-        DataError: the file is absent or empty.
+        DataError: the file is absent, empty or no text; ends in `remedy`.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             header = next(csv.reader(file), [])
     except OSError as error:
-        raise DataError(f"cannot read {path} ({error.strerror}): materialize osv_zips again") from error
+        raise DataError(f"cannot read {path} ({error.strerror}): {remedy}") from error
+    except csv.Error as error:
+        raise DataError(f"{path} is no CSV ({error}): {remedy}") from error
     if not any(header):
-        raise DataError(f"{path} is empty: delete it and materialize osv_zips again")
+        raise DataError(f"{path} is empty: {remedy}")
     return header
 
 
@@ -123,23 +129,23 @@ def read_blocks(
         yield from rows.collect_batches(chunk_size=BLOCK_ROWS, maintain_order=True, engine="streaming")
 
 
-def read_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS) -> pl.DataFrame:
+def read_csv(path: Path, columns: tuple[str, ...] = USED_COLUMNS, remedy: str = REFETCH) -> pl.DataFrame:
     """All rows of a small CSV in file order, labels and details parsed.
 
     Raises:
-        DataError: as `read_blocks`.
+        DataError: as `read_blocks`; ends in `remedy`.
     """
-    with _readable(path):
+    with _readable(path, remedy):
         return parse_details(parse(scan_csv(path, columns)).collect(engine="streaming"))
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: Path, remedy: str = REFETCH) -> Iterator[None]:
     try:
         yield
     except pl.exceptions.PolarsError as error:
-        remedy = "delete it and materialize osv_zips again"
-        raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}): {remedy}") from error
+        why = "".join(c if c.isprintable() else "?" for c in str(error).splitlines()[0])
+        raise DataError(f"{path} cannot be read ({why}): {remedy}") from error
 
 
 def empty_set(views: bool = False) -> pl.DataFrame:

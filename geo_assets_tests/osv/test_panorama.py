@@ -124,3 +124,31 @@ def test_off_is_an_empty_set_and_a_wrong_file_names_its_columns(tmp_path):
     pl.DataFrame({"image": [1], "latitude": ["1"]}).write_parquet(tmp_path / "s/data/x.parquet")
     with pytest.raises(DataError, match="country_iso_alpha2, longitude"):
         sets.build_eval_pano(tmp_path / "s", tmp_path / "out2", EvalPano())
+
+
+@pytest.mark.parametrize(
+    "data", [b"version https://git-lfs.github.com/spec/v1\n", b"", b"PAR1" + bytes(500) + b"PAR1"]
+)
+def test_a_file_that_is_no_parquet_is_one_line_with_the_remedy(tmp_path, data):
+    (tmp_path / "s/data").mkdir(parents=True)
+    (tmp_path / "s/data/x.parquet").write_bytes(data)
+    with pytest.raises(DataError, match=r"x.parquet cannot be read .*materialize pano_source again") as error:
+        sets.build_eval_pano(tmp_path / "s", tmp_path / "out", EvalPano())
+    assert "\n" not in str(error.value)
+
+
+def test_damage_inside_a_file_is_one_line_too(tmp_path):
+    write_source(tmp_path / "s", [pano_row(n, jpeg(n, (300, 60))) for n in range(6)])
+    (path,) = (tmp_path / "s/data").iterdir()
+    data = bytearray(path.read_bytes())
+    data[40:4000] = bytes(3960)
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="cannot be read"):
+        sets.build_eval_pano(tmp_path / "s", tmp_path / "out", EvalPano())
+
+
+def test_images_that_are_not_a_struct_are_named(tmp_path):
+    rows = [{**pano_row(0, PANO), "image": PANO}]
+    write_source(tmp_path / "s", rows)
+    with pytest.raises(DataError, match=r"images as .*binary, not as a struct"):
+        sets.build_eval_pano(tmp_path / "s", tmp_path / "out", EvalPano())

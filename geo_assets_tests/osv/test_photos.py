@@ -65,6 +65,7 @@ def test_a_folder(tmp_path):
     (folder / "broken.jpg").write_bytes(jpeg(6)[:500])
     (folder / ".hidden.jpg").write_bytes(jpeg(7))
     (folder / "notes.txt").write_text("x")
+    (folder / "holiday.jpg").mkdir()
     stats = sets.build_eval_photos(tmp_path / "out", EvalPhotos(folder=folder))
     frame = sets.read_set(tmp_path / "out")
     assert dict(frame.schema) == SET_SCHEMA
@@ -136,3 +137,8 @@ def test_limit_unset_and_mistakes(tmp_path):
     (tmp_path / "bad.csv").write_text("file,lat\n1.jpg,2\n")
     with pytest.raises(DataError, match="latitude, longitude"):
         sets.build_eval_photos(tmp_path / "x", EvalPhotos(manifest=tmp_path / "bad.csv"))
+    (tmp_path / "broken.csv").write_text('file,latitude,longitude\n"1.jpg,2,3')
+    for name in ("broken.csv", "absent.csv"):
+        with pytest.raises(DataError, match=r"set eval_photos\.manifest to a CSV") as error:
+            sets.build_eval_photos(tmp_path / "x", EvalPhotos(manifest=tmp_path / name))
+        assert "delete" not in str(error.value)

@@ -73,6 +73,22 @@ def test_an_empty_and_an_absent_file_say_what_to_do(tmp_path):
             read(tmp_path / name)
 
 
+@pytest.mark.parametrize("data", [bytes(400_000), b"a" * 400_000, b'"' + b"a" * 400_000])
+def test_a_file_that_is_no_text_says_what_to_do(tmp_path, data):
+    (tmp_path / "a.csv").write_bytes(data)
+    with pytest.raises(DataError, match=r"is no CSV .*materialize osv_zips again"):
+        read(tmp_path / "a.csv")
+
+
+def test_what_cannot_be_printed_is_not(tmp_path):
+    write_csv(tmp_path / "a.csv", [row("1")])
+    with (tmp_path / "a.csv").open("ab") as file:
+        file.write(b'"unclosed \x1b[31m\x07' + b"x" * 100)
+    with pytest.raises(DataError, match="cannot be read") as error:
+        read(tmp_path / "a.csv")
+    assert str(error.value).isprintable()
+
+
 def test_column_order_byte_order_mark_quotes_and_line_ends(tmp_path):
     names = [*reversed(schema.OSV_COLUMNS), "extra"]
     cells = {**row("7", "FR", city='Saint "A",\nB'), "extra": "x"}
