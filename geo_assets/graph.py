@@ -153,7 +153,7 @@ _SPECS = (
         "gym_metrics", "gym",
         "The environment's test tasks before and after GRPO: rewards with paired intervals, a control and a "
         "page.",
-        ("gym_checkpoints", "gym_tasks"), ("gym", "task"), "gym_metrics", ("pytorch",), False,
+        ("gym_checkpoints", "gym_tasks"), ("gym", "task"), "gym_metrics", ("pytorch",), True,
         without=_NOT_IN_GYM_METRICS, borrows=("warm_start",),
     ),
     AssetSpec(

@@ -73,8 +73,9 @@ def _describe_metrics(whole: Whole) -> Mapping[str, Any]:
         {"decoding": name, **{key: values[key] for key in shown}}
         for name, values in summary["change"].items()
     ]
-    pages = {name: MetadataValue.path(str(whole.path / f"{name}.html")) for name in ("gym", "gallery")}
-    return {"change": metadata.table(rows), **pages}
+    pages = {"page": "gym.html", "gallery": "policy/greedy/gallery.html"}
+    paths = {name: MetadataValue.path(str(whole.path / page)) for name, page in pages.items()}
+    return {"change": metadata.table(rows), **paths}
 
 
 gym_tasks = geo_asset(

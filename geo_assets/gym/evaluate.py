@@ -6,7 +6,7 @@ Samples of one task belong together: intervals resample tasks, not completions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,20 @@ from geo_assets.gym.play import Episode
 from geo_assets.task.intervals import mean_interval, paired
 
 
-def rewards(episodes: Sequence[Episode]) -> np.ndarray:
+class Earned(NamedTuple):
+    """All that a comparison needs of an episode: which sample of its task it was, and its reward."""
+
+    sample: int
+    reward: float
+
+
+def rewards(episodes: Sequence[Episode | Earned]) -> np.ndarray:
     """Rewards of shape (tasks, samples), in order of task and sample."""
     samples = 1 + max(episode.sample for episode in episodes)
     return np.array([episode.reward for episode in episodes]).reshape(-1, samples)
 
 
-def summarise(episodes: Sequence[Episode], parts: Sequence[str], seconds: float = 0.0) -> dict[str, Any]:
+def summarise(episodes: Sequence[Episode], parts: Sequence[str]) -> dict[str, Any]:
     """Plain figures of episodes: mean reward with its interval, each part, lengths, truncation."""
     earned = rewards(episodes)
     found: dict[str, Any] = {
@@ -36,10 +43,9 @@ def summarise(episodes: Sequence[Episode], parts: Sequence[str], seconds: float 
     found["mean_turns"] = sum(len(episode.turns) for episode in episodes) / len(episodes)
     tokens = sum(turn.n_tokens for episode in episodes for turn in episode.turns)
     found["mean_completion_tokens"] = tokens / len(episodes)
-    found["seconds"] = round(seconds, 3)
     return found
 
 
-def compare(before: Sequence[Episode], after: Sequence[Episode]) -> dict[str, Any]:
+def compare(before: Sequence[Episode | Earned], after: Sequence[Episode | Earned]) -> dict[str, Any]:
     """The change of the mean reward over the same tasks (`task.intervals.paired`)."""
     return paired(rewards(before), rewards(after))

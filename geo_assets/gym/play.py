@@ -1,7 +1,7 @@
 """The one loop: episodes of an environment, played by a backend in batches, with everything that was said.
 
 Sampling is seeded by task, turn and sample, so neither the batch size nor other episodes change a
-completion. Images are brought to the model's photo size here, once. Left out: learning (`grpo.py`).
+completion. Images are brought to the model's photo size here, once. Left out: learning (`training.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from PIL import Image
 
 from geo_assets.backends.base import Backend, Completion, Request, Sampling
-from geo_assets.gym.environment import Environment, Message, State
+from geo_assets.gym.environment import Environment, Message, State, text_of
 from geo_assets.gym.policies import key_of
 from geo_assets.models import loading
 from geo_assets.models.loading import PIXELS_PER_CELL
@@ -169,8 +169,6 @@ def fit(image: Image.Image | Path, task: Task) -> Image.Image:
 
 
 def _text_only(message: Message) -> Message:
-    from geo_assets.gym.environment import text_of
-
     return {"role": message["role"], "text": text_of(message)}
 
 

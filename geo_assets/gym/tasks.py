@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from PIL.Image import Image
 
 from geo_assets.errors import DataError
-from geo_assets.gym.environment import Environment, Message, Observation, Spec, Split
+from geo_assets.gym.environment import Environment, Spec, Split
 from geo_assets.gym.registry import make
 from geo_assets.gym.training import prompt_of
 from geo_assets.settings import Gym, Task
@@ -106,9 +105,3 @@ def write_off(out: Path) -> dict[str, str]:
     """What each asset of the gym leaves where the profile names no environment."""
     (out / OFF).write_text(json.dumps({"why": "gym.environment is off"}) + "\n", encoding="utf-8")
     return {"environment": "off"}
-
-
-def observation_of(record: Mapping[str, Any]) -> Observation:
-    """What the model sees of a record."""
-    messages: Sequence[Message] = record["messages"]
-    return Observation(tuple(messages), tuple(record["images"]))

@@ -1,16 +1,15 @@
 """Play the test tasks of the gym's environment with the start model and with the policy after GRPO.
 
-Leaves `<who>/<decoding>/episodes.jsonl` and `metrics.json` for who ∈ {start, policy} and decoding ∈ {greedy,
-sampled, blank}; `summary.json` with all that the report shows: figures, the paired change of the reward,
-curves and attacks; and `gym.html`, the page about it. `blank` is a control: the same questions about grey
-images. The policy is the last checkpoint.
+Leaves `<who>/<decoding>/` with `episodes.jsonl`, `gallery.html` and `metrics.json`, for who ∈ {start, policy}
+and decoding ∈ {greedy, sampled, blank}; `summary.json` with all that the report shows: figures, the paired
+change of the reward, curves and attacks; and `gym.html`, the page about it. `blank` is a control: the same
+questions about grey images. The policy is the last checkpoint.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from geo_assets.backends.base import Backend, Completion, Request, Sampling
 from geo_assets.errors import TrainingError
 from geo_assets.gym import tasks
 from geo_assets.gym.environment import Environment
-from geo_assets.gym.evaluate import compare, summarise
+from geo_assets.gym.evaluate import Earned, compare, summarise
 from geo_assets.gym.gallery import gallery
 from geo_assets.gym.play import Episode, Player
 from geo_assets.models.loading import start_model_dir
@@ -38,6 +37,7 @@ from geo_assets.workers.train import LOG_HISTORY
 
 logger = logging.getLogger(__name__)
 
+EPISODES, METRICS = "episodes.jsonl", "metrics.json"
 SHOWN = 24
 CURVES = ("reward", "entropy", "frac_reward_zero_std")
 CURVE_PREFIXES = ("rewards/", f"{CURRICULUM}/")
@@ -55,19 +55,15 @@ def main(job: Job) -> None:
     folders = checkpoints(trained)
     if not folders:
         raise TrainingError("gym_checkpoints holds no checkpoint; materialize gym_checkpoints with force")
-    played: dict[str, dict[str, list[Episode]]] = {}
     summary: dict[str, Any] = {"checkpoint": folders[-1].name, **about(job, environment)}
     for who, adapter in (("start", None), ("policy", folders[-1])):
-        played[who], summary[who] = play_all(job, environment, start, adapter, job.out / who)
+        summary[who] = play_all(job, environment, start, adapter, job.out / who)
     summary["change"] = {
-        name: compare(played["start"][name], played["policy"][name]) for name in decodings(gym, environment)
+        name: compare(*(earned(job.out / who / name) for who in ("start", "policy")))
+        for name in decodings(gym, environment)
     }
     write_json(job.out / "summary.json", summary)
     (job.out / "gym.html").write_text(gym_page(summary), encoding="utf-8")
-    episodes = played["policy"]["greedy"]
-    lead = f"the last checkpoint, greedy, {len(episodes)} test tasks, the first {SHOWN} shown"
-    text = gallery(f"{environment.name}: episodes", lead, episodes[:SHOWN])
-    (job.out / "gallery.html").write_text(text, encoding="utf-8")
     change = {name: values["difference"] for name, values in summary["change"].items()}
     job.metadata({"environment": environment.name, **{f"{k} change": round(v, 4) for k, v in change.items()}})
 
@@ -85,30 +81,40 @@ def decodings(gym: Gym, environment: Environment) -> dict[str, tuple[Sampling, i
 
 def play_all(
     job: Job, environment: Environment, model: Path, adapter: Path | None, out: Path
-) -> tuple[dict[str, list[Episode]], dict[str, Any]]:
-    """Episodes and metrics of one model under every decoding."""
-    backend = backends.make(job.runtime, job.settings.task, model, adapter)
-    played: dict[str, list[Episode]] = {}
-    figures: dict[str, Any] = {}
-    for name, (sampling, samples) in decodings(job.settings.gym, environment).items():
-        began = time.monotonic()
-        player = Player(
-            environment, Blank(backend) if name == "blank" else backend, job.settings.task, sampling
-        )
-        batch = job.runtime.eval_batch_size
-        played[name] = list(player.play(range(len(environment)), samples, batch))
-        figures[name] = summarise(played[name], environment.parts)
-        (out / name).mkdir(parents=True, exist_ok=True)
-        with (out / name / "episodes.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(e.to_record(), ensure_ascii=False) + "\n" for e in played[name])
-        write_json(out / name / "metrics.json", figures[name])
-        logger.info(
-            "%s, %s: mean reward %.3f, format %.3f (n = %d), %.1f s",
-            out.name, name, figures[name]["mean_reward"], figures[name]["format_rate"], figures[name]["n"],
-            time.monotonic() - began,
-        )  # fmt: skip
-    backend.close()
-    return played, figures
+) -> dict[str, Any]:
+    """Metrics of one model under every decoding; what a killed run has finished is not played again."""
+    wanted = decodings(job.settings.gym, environment)
+    if not all((out / name / METRICS).exists() for name in wanted):
+        backend = backends.make(job.runtime, job.settings.task, model, adapter)
+        for name, (sampling, samples) in wanted.items():
+            if (out / name / METRICS).exists():
+                continue
+            seen = Blank(backend) if name == "blank" else backend
+            player = Player(environment, seen, job.settings.task, sampling)
+            played = player.play(range(len(environment)), samples, job.runtime.eval_batch_size)
+            _leave(environment, list(played), out / name)
+        backend.close()
+    return {name: json.loads((out / name / METRICS).read_text(encoding="utf-8")) for name in wanted}
+
+
+def _leave(environment: Environment, episodes: list[Episode], out: Path) -> None:
+    """Episodes, a page with the first of them, and then the metrics, which mark the folder as whole."""
+    figures = summarise(episodes, environment.parts)
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / EPISODES).open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(e.to_record(), ensure_ascii=False) + "\n" for e in episodes)
+    lead = f"{out.parent.name}, {out.name}: the first {SHOWN} of {len(episodes)} episodes"
+    text = gallery(f"{environment.name}: episodes", lead, episodes[:SHOWN])
+    (out / "gallery.html").write_text(text, encoding="utf-8")
+    write_json(out / METRICS, figures)
+    reward, form, n = figures["mean_reward"], figures["format_rate"], figures["n"]
+    logger.info("%s, %s: mean reward %.3f, format %.3f (n = %d)", out.parent.name, out.name, reward, form, n)
+
+
+def earned(folder: Path) -> list[Earned]:
+    """The rewards of the episodes in a folder."""
+    records = map(json.loads, (folder / EPISODES).read_text(encoding="utf-8").splitlines())
+    return [Earned(record["sample"], record["reward"]) for record in records]
 
 
 class Blank:

@@ -154,7 +154,20 @@ def test_metrics_compare_start_and_policy(
     assert len(lines(tmp_path / "policy" / "sampled" / "episodes.jsonl")) == 12
     page = (tmp_path / "gym.html").read_text()
     assert "always true" in page and "<script" not in page and "after 3 supervised steps" in page
-    assert "<img" in (tmp_path / "gallery.html").read_text()
+    assert "<img" in (tmp_path / "policy" / "greedy" / "gallery.html").read_text()
+    played_again: list[Path] = []
+
+    def counted(environment: Any, episodes: Any, out: Path) -> None:
+        played_again.append(out.relative_to(tmp_path))
+        leave(environment, episodes, out)
+
+    leave = gym_metrics._leave
+    (tmp_path / "policy" / "sampled" / "metrics.json").unlink()  # as a kill in that cell would leave it
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gym_metrics, "_leave", counted)
+        gym_metrics.main(order)
+    assert played_again == [Path("policy/sampled")]
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
 
 
 def test_an_environment_of_another_package_is_trained_and_measured(
