@@ -138,7 +138,7 @@ class HubRepo:
         )
         if meta.size is None or meta.etag is None:
             raise DataError(f"{url} names no size and no digest: set HF_ENDPOINT to a Hub that does")
-        return Location(meta.location, meta.size, meta.etag, meta.location.startswith(self.endpoint))
+        return Location(meta.location, meta.size, meta.etag, meta.location.startswith(f"{self.endpoint}/"))
 
     def headers(self, location: Location, start: int, stop: int | None = None) -> dict[str, str]:
         """Request headers for bytes [start, stop) of a file."""
