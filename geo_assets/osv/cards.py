@@ -69,17 +69,17 @@ def source_of(folder: Path, published: Source) -> Source:
 
 
 def attribution_of(frame: pl.DataFrame, source: Source) -> list[tuple[str, str, str, str]]:
-    """Rows of ATTRIBUTION.csv for photos of OSV-5M (columns id, creator_username), or for drawn scenes."""
+    """Rows of ATTRIBUTION.csv: for photos of OSV-5M as `mapillary_rows`, for drawn scenes without a name."""
     if source.title == DRAWN.title:
         return [(member_id, source.licence, "drawn by geo_assets", "") for member_id in frame["id"]]
     return mapillary_rows(frame)
 
 
 def mapillary_rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
-    """Attribution of OSV-5M photos; the contributor's name where the CSV has it."""
+    """Attribution of OSV-5M photos: the contributor's name, or else account, where the CSV has it."""
     rows = []
-    for member_id, name in frame.select("id", "creator_username").iter_rows():
-        who = f"Mapillary contributor {name}" if name else "Mapillary contributor"
+    for member_id, name, account in frame.select("id", "creator_username", "creator_id").iter_rows():
+        who = f"Mapillary contributor {name or account or ''}".strip()
         rows.append((member_id, OSV5M.licence, who, f"https://www.mapillary.com/app/?pKey={member_id}"))
     return rows
 

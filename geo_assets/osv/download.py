@@ -50,8 +50,9 @@ class Progress:
             self.reported = now
             rate = max(1.0, (self.have - self.first) / (now - self.started))
         done, left = self.have / max(1, self.total), (self.total - self.have) / rate
+        unit, name = (1e9, "GB") if self.total >= 1e9 else (1e6, "MB")
         logger.info(
-            f"{self.what}: {self.have / 1e9:.2f} of {self.total / 1e9:.2f} GB ({done:.0%}), "
+            f"{self.what}: {self.have / unit:.2f} of {self.total / unit:.2f} {name} ({done:.0%}), "
             f"{rate / 1e6:.1f} MB/s, {left:,.0f} s left"
         )
 

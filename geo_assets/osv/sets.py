@@ -182,7 +182,7 @@ def _finish(
     """Write what belongs to a set beside its photos; the table last, so that it stands for a whole set."""
     table = frame.select(list(schema.SET_SCHEMA))
     stored = [attempt.outcomes[i] for i in filled.ids]
-    usable = usable_by_choice(found.available) if cap else {}
+    usable = usable_by_choice(found.available) if cap and found.available else {}
     source = cards.source_of(attempt.extractor.mirror.root, cards.OSV5M)
     stats = SetStats(
         rows=table.height,

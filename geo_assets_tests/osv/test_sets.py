@@ -308,11 +308,16 @@ def test_the_papers_name_mapillary_for_photos_of_osv5m_and_nobody_for_drawn_scen
 
 
 def test_contributors_are_named_where_the_csv_has_their_name(tmp_path):
-    write_zip(tmp_path / "images/test/00.zip", {"1.jpg": jpeg(1), "2.jpg": jpeg(2)})
-    write_csv(tmp_path / "test.csv", [row("1", creator_username='O\'Neil, "Pat"'), row("2")])
+    write_zip(tmp_path / "images/test/00.zip", {f"{n}.jpg": jpeg(n) for n in (1, 2, 3)})
+    write_csv(
+        tmp_path / "test.csv",
+        [row("1", creator_username='O\'Neil, "Pat"'), row("2"), row("3", creator_id="")],
+    )
     sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
     found = {r["id"]: r["attribution"] for r in csv.DictReader((tmp_path / "out/ATTRIBUTION.csv").open())}
-    assert found == {"1": 'Mapillary contributor O\'Neil, "Pat"', "2": "Mapillary contributor"}
+    assert found == {
+        "1": 'Mapillary contributor O\'Neil, "Pat"', "2": "Mapillary contributor 92", "3": "Mapillary contributor",
+    }  # fmt: skip
 
 
 def test_csvs_without_rows(tmp_path):
