@@ -85,10 +85,3 @@ def measure_photos(folder: Path) -> dict[str, str]:
             label = f"photos, copy {chosen} from {zips} zip(s) of {PHOTOS_PER_ZIP:,}"
             figures[label] = f"{seconds:.3f} s ({cpu_seconds:.3f} s CPU)"
     return figures
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the figures; returns the exit code."""
-    for name, value in measure(arguments).items():
-        print(f"{name:45s} {value}")
-    return 0

@@ -1,9 +1,8 @@
 """The bench runs at small size, and its CSV has the shape of the real one."""
 
-import argparse
-
 import pytest
 
+from geo_assets.__main__ import main
 from geo_assets.osv import bench, bench_photos, fullsize, schema
 
 
@@ -24,9 +23,7 @@ def test_bench_data(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench_photos, "ROUNDS", 1)
     monkeypatch.setattr(bench, "PHOTOS_PER_ZIP", 60)
     monkeypatch.setattr(bench, "CHOSEN", (5, 10, 20))
-    parser = argparse.ArgumentParser()
-    bench.add_arguments(parser)
-    assert bench.run(parser.parse_args(["--folder", str(tmp_path), "--rows", "30000"])) == 0
+    assert main(["bench", "data", "--folder", str(tmp_path), "--rows", "30000"]) == 0
     out = capsys.readouterr().out
     assert "csv, all zips" in out and "x the speed" in out and "copy 20 from 4 zip(s)" in out
 

@@ -316,8 +316,10 @@ def test_contributors_are_named_where_the_csv_has_their_name(tmp_path):
     sets.build_eval_osv(tmp_path, tmp_path / "out", EVAL)
     found = {r["id"]: r["attribution"] for r in csv.DictReader((tmp_path / "out/ATTRIBUTION.csv").open())}
     assert found == {
-        "1": 'Mapillary contributor O\'Neil, "Pat"', "2": "Mapillary contributor 92", "3": "Mapillary contributor",
-    }  # fmt: skip
+        "1": 'Mapillary contributor O\'Neil, "Pat"',
+        "2": "Mapillary contributor 92",
+        "3": "Mapillary contributor",
+    }
 
 
 def test_csvs_without_rows(tmp_path):
