@@ -6,12 +6,15 @@ batch size and a restart change nothing.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from PIL.Image import Image
+
+from geo_assets import progress
 
 FinishReason = Literal["stop", "length"]
 
@@ -60,3 +63,14 @@ class Backend(Protocol):
     def close(self) -> None:
         """Free the accelerator. Two backends must not be open at once: each may take most of its memory."""
         ...
+
+
+def report_answers(logger: logging.Logger, done: int, total: int, n_tokens: int, seconds: float) -> None:
+    """Log how far a backend is: `done` of `total` answers, with `n_tokens` tokens, after `seconds`."""
+    rate, pace = done / seconds, n_tokens / seconds
+    left = (total - done) / rate
+    figures = {
+        "answers": done, "answers_per_second": rate, "tokens_per_second": pace, "seconds_left": left,
+    }  # fmt: skip
+    message = "%d of %d answers, %.1f a second, %.0f tokens a second, %.0f s left"
+    progress.report(logger, figures, message, done, total, rate, pace, left)

@@ -25,8 +25,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from geo_assets import progress
-from geo_assets.backends.base import Completion, Request, Sampling
+from geo_assets.backends.base import Completion, Request, Sampling, report_answers
 from geo_assets.errors import ModelError
 from geo_assets.models.loading import Photos, attach_adapter, load_model, load_processor
 from geo_assets.settings import Runtime, Task
@@ -134,17 +133,7 @@ class TransformersBackend:
             now = time.monotonic()
             if now - reported > SECONDS_BETWEEN_REPORTS:
                 reported = now
-                rate, pace = done / (now - began), tokens / (now - began)
-                left = (total - done) / rate
-                progress.report(
-                    logger,
-                    {
-                        "answers": done, "answers_per_second": rate, "tokens_per_second": pace,
-                        "seconds_left": left,
-                    },
-                    "%d of %d answers, %.1f a second, %.0f tokens a second, %.0f s left",
-                    done, total, rate, pace, left,
-                )  # fmt: skip
+                report_answers(logger, done, total, tokens, now - began)
         return answers
 
     def close(self) -> None:

@@ -18,9 +18,8 @@ from typing import Any
 
 from PIL.Image import Image
 
-from geo_assets import progress
 from geo_assets.backends import vllm_engine
-from geo_assets.backends.base import Completion, Request, Sampling
+from geo_assets.backends.base import Completion, Request, Sampling, report_answers
 from geo_assets.errors import ModelError
 from geo_assets.models.loading import PIXELS_PER_CELL, Photos, device_of, load_processor
 from geo_assets.settings import Runtime, Task
@@ -74,18 +73,8 @@ class VllmBackend:
             made = self._answer(chunk)
             answers += made
             tokens += sum(completion.n_tokens for completions in made for completion in completions)
-            done, seconds = sum(map(len, answers)), time.monotonic() - began
-            if done < total:
-                rate, pace, left = done / seconds, tokens / seconds, (total - done) * seconds / done
-                progress.report(
-                    logger,
-                    {
-                        "answers": done, "answers_per_second": rate, "tokens_per_second": pace,
-                        "seconds_left": left,
-                    },
-                    "%d of %d answers, %.1f a second, %.0f tokens a second, %.0f s left",
-                    done, total, rate, pace, left,
-                )  # fmt: skip
+            if (done := sum(map(len, answers))) < total:
+                report_answers(logger, done, total, tokens, time.monotonic() - began)
         return answers
 
     def close(self) -> None:

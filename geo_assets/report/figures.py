@@ -62,15 +62,7 @@ def forest(gains: Sequence[Gain], name: str = "gains") -> Figure:
             note = f"{wording.change(d.difference, 'points')} {wording.interval(d.low, d.high, 'points')}"
             mark = Mark(d.difference, kind, d.low, d.high, hollow=kind == "before")
             rows.append(Row(gain.label, (mark,), note))
-    ends = [0.0] + [v for gain in gains for v in (gain.difference.low, gain.difference.high) if v is not None]
-    pad = 0.06 * (max(ends) - min(ends)) or 10.0
-    axis = Axis(
-        min(ends) - pad,
-        max(ends) + pad,
-        "change of the mean score, points per photo",
-        lambda v: wording.change(v, "points"),
-        zero=True,
-    )
+    axis = change_axis([gain.difference for gain in gains])
     told = "; ".join(
         f"{gain.group}, {gain.label}: {wording.change(gain.difference.difference, 'points')}"
         for gain in gains
@@ -84,6 +76,17 @@ def forest(gains: Sequence[Gain], name: str = "gains") -> Figure:
     return Figure(
         name, "Change of the mean score", alt, caption, *both(lambda w: dot_rows(rows, axis, w, alt))
     )
+
+
+def change_axis(differences: Sequence[Difference]) -> Axis:
+    """An axis of changes of the mean score that holds zero and every interval."""
+    ends = [0.0]
+    ends += [v for d in differences for v in (d.low, d.high, d.difference) if v is not None]
+    pad = 0.06 * (max(ends) - min(ends)) or 10.0
+    return Axis(
+        min(ends) - pad, max(ends) + pad, "change of the mean score, points per photo",
+        lambda v: wording.change(v, "points"), zero=True,
+    )  # fmt: skip
 
 
 def landscape(

@@ -14,8 +14,8 @@ import polars as pl
 from geo_assets.report import wording
 from geo_assets.report.blocks import Cell, Figure, Table
 from geo_assets.report.comparison import Difference, compare
-from geo_assets.report.figures import both
-from geo_assets.report.rows import Axis, Mark, Row, dot_rows
+from geo_assets.report.figures import both, change_axis
+from geo_assets.report.rows import Mark, Row, dot_rows
 from geo_assets.report.run import Run
 
 ENOUGH = 100
@@ -74,15 +74,7 @@ def ladder_figure(rungs: list[Rung]) -> Figure | None:
         kind = {"better": "after", "worse": "loss"}.get(d.verdict, "before")
         mark = Mark(d.difference, kind, d.low, d.high, hollow=kind == "before")
         rows.append(Row(f"{rung.name} (n = {rung.n:,})", (mark,), wording.change(d.difference, "points")))
-    ends = [0.0] + [v for _, d in measured for v in (d.low, d.high, d.difference) if v is not None]
-    pad = 0.06 * (max(ends) - min(ends)) or 10.0
-    axis = Axis(
-        min(ends) - pad,
-        max(ends) + pad,
-        "change of the mean score, points per photo",
-        lambda v: wording.change(v, "points"),
-        zero=True,
-    )
+    axis = change_axis([d for _, d in measured])
     alt = "Change of the mean score by subset. " + "; ".join(f"{row.label}: {row.note}" for row in rows)
     caption = (
         "If the gain came from photos near training photos, it would shrink down the ladder. Paired 95% "
