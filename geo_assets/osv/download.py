@@ -14,14 +14,15 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 
 from geo_assets.errors import DataError
 from geo_assets.osv.hub import RETRY_STATUS, HubFile, HubRepo, Location, asked_wait, refusal, remedy
+from geo_assets.osv.processes import finish, threads
 
 logger = logging.getLogger(__name__)
 
@@ -32,16 +33,39 @@ SPARE_BYTES = 256 << 20
 MAX_BAD_DIGESTS = 2
 
 
+class Stopped(Exception):
+    """The caller was interrupted; what came is kept."""
+
+
 class Progress:
-    """Logs bytes, rate and time left of all files together, at most every PROGRESS_SECONDS."""
+    """Logs bytes, rate and time left of all files together, at most every PROGRESS_SECONDS.
+
+    Threads that fetch also learn here that they have to end: Python waits for every thread before it exits.
+    """
 
     def __init__(self, total: int, have: int = 0, what: str = "download") -> None:
         self.total, self.have, self.what, self.first = total, have, what, have
         self.started = self.reported = time.monotonic()
         self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    @contextmanager
+    def stopping(self) -> Iterator[None]:
+        """Whatever ends this early, an interrupt for one, lets threads end at their next block or wait."""
+        try:
+            yield
+        except BaseException:
+            self._stopped.set()
+            raise
+
+    def wait(self, seconds: float) -> None:
+        """Sleep; raises Stopped when there is no point in going on."""
+        if self._stopped.wait(seconds):
+            raise Stopped
 
     def add(self, count: int) -> None:
-        """Count bytes (negative where bytes are given up)."""
+        """Count bytes (negative where bytes are given up); raises Stopped as `wait`."""
+        self.wait(0.0)
         with self._lock:
             self.have += count
             now = time.monotonic()
@@ -71,8 +95,10 @@ def fetch_files(hub: HubRepo, files: list[HubFile], out_dir: Path) -> None:
     total = sum(file.size for file in files)
     check_space(out_dir, sum(file.size for file in todo) - started)
     progress = Progress(total, total - sum(file.size for file in todo) + started)
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
-        jobs = {f.name: pool.submit(fetch_file, hub, f, out_dir / f.name, progress.add) for f in todo}
+    with threads(CONNECTIONS) as pool:
+        jobs = {f.name: pool.submit(fetch_file, hub, f, out_dir / f.name, progress) for f in todo}
+        with progress.stopping():
+            finish(jobs.values())
     failed = {name: error for name, job in jobs.items() if (error := job.exception())}
     if failed:
         error = next(iter(failed.values()))
@@ -120,47 +146,50 @@ def digest_agrees(path: Path, etag: str) -> bool:
     return digest.hexdigest() == etag
 
 
-def fetch_file(hub: HubRepo, file: HubFile, path: Path, count: Callable[[int], None]) -> None:
-    """Bring one file, continuing its part, and check it; `count` is told of bytes won and given up.
+def fetch_file(hub: HubRepo, file: HubFile, path: Path, progress: Progress) -> None:
+    """Bring one file, continuing its part, and check it; `progress` is told of bytes won and given up.
 
     Raises:
         DataError: no progress in as many tries as patience allows, or twice the wrong content.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     part, note = part_of(path), note_of(path)
-    bad = 0
-    with httpx.Client(timeout=hub.patience.timeout, follow_redirects=True) as client:
-        while True:
-            _keep_matching_part(part, note, file, count)
-            _grow(hub, client, file, part, count)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(MAX_BAD_DIGESTS):
+            _keep_matching_part(part, note, file, progress)
+            _grow(hub, file, part, progress)
             if part.stat().st_size == file.size and digest_agrees(part, file.etag):
                 part.replace(path)
                 note.unlink()
                 return
-            count(-part.stat().st_size)
+            progress.add(-part.stat().st_size)
             part.unlink()
-            if (bad := bad + 1) == MAX_BAD_DIGESTS:
-                raise DataError(f"{file.name}: {bad} times the bytes differ from the Hub's digest "
-                                f"{file.etag[:12]}: try again later, or set source: local")  # fmt: skip
-            logger.warning(f"{file.name}: the bytes differ from the Hub's digest; fetching it again")
+            logger.warning(f"{file.name}: the bytes differ from the Hub's digest")
+    except OSError as error:
+        raise _disk_error(error, part, file) from error
+    raise DataError(f"{file.name}: {MAX_BAD_DIGESTS} times the bytes differ from the Hub's digest "
+                    f"{file.etag[:12]}: try again later, or set source: local")  # fmt: skip
 
 
-def _keep_matching_part(part: Path, note: Path, file: HubFile, count: Callable[[int], None]) -> None:
+def _keep_matching_part(part: Path, note: Path, file: HubFile, progress: Progress) -> None:
     """Drop a part that belongs to another content or is too long."""
     identity = json.dumps({"etag": file.etag, "size": file.size})
     known = note.exists() and note.read_text(encoding="utf-8") == identity
     if part.exists() and (not known or part.stat().st_size > file.size):
-        count(-part.stat().st_size)
+        progress.add(-part.stat().st_size)
         part.unlink()
     if not known:
         note.write_text(identity, encoding="utf-8")
     part.touch()
 
 
-def _grow(
-    hub: HubRepo, client: httpx.Client, file: HubFile, part: Path, count: Callable[[int], None]
-) -> None:
+def _grow(hub: HubRepo, file: HubFile, part: Path, progress: Progress) -> None:
     """Append to the part until it has the file's size."""
+    with httpx.Client(timeout=hub.patience.timeout, follow_redirects=True) as client:
+        _append_all(hub, client, file, part, progress)
+
+
+def _append_all(hub: HubRepo, client: httpx.Client, file: HubFile, part: Path, progress: Progress) -> None:
     location: Location | None = None
     attempt = 0
     while (have := part.stat().st_size) < file.size:
@@ -173,7 +202,7 @@ def _grow(
         try:
             with client.stream("GET", location.url, headers=hub.headers(location, have)) as response:
                 if response.status_code in (200, 206):
-                    _append(response, part, have, count)
+                    _append(response, part, have, progress)
                     why = "the body ended early"
                 else:
                     why, asked = f"HTTP {response.status_code}", asked_wait(response.headers)
@@ -183,8 +212,6 @@ def _grow(
                         raise DataError(f"{file.name}: {refusal(response.status_code)}")
         except httpx.TransportError as error:
             why = f"{type(error).__name__}: {error}"
-        except OSError as error:
-            raise _disk_error(error, part, file) from error
         grown = part.stat().st_size > have
         if part.stat().st_size >= file.size:
             return
@@ -193,13 +220,13 @@ def _grow(
             kept = f"{have:,} bytes are kept and used when you materialize again"
             raise DataError(f"{file.name}: no progress in {attempt} tries ({why}); {kept}: {remedy(why)}")
         logger.warning(f"{file.name}: {why} at byte {part.stat().st_size:,}; going on")
-        hub.patience.wait(attempt, asked)
+        progress.wait(hub.patience.seconds(attempt, asked))
 
 
-def _append(response: httpx.Response, part: Path, have: int, count: Callable[[int], None]) -> None:
+def _append(response: httpx.Response, part: Path, have: int, progress: Progress) -> None:
     """Write a response behind the first `have` bytes, or from the start where the server ignores ranges."""
     if response.status_code == 200 and have:
-        count(-have)
+        progress.add(-have)
     if response.status_code == 206:
         starts = response.headers.get("Content-Range", "")
         if not starts.startswith(f"bytes {have}-"):
@@ -207,7 +234,7 @@ def _append(response: httpx.Response, part: Path, have: int, count: Callable[[in
     with part.open("ab" if response.status_code == 206 else "wb") as file:
         for block in response.iter_raw():  # as it comes: a broken connection loses nothing
             file.write(block)
-            count(len(block))
+            progress.add(len(block))
 
 
 def _disk_error(error: OSError, part: Path, file: HubFile) -> DataError:

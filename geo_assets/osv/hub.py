@@ -42,10 +42,10 @@ class Patience:
     longest_wait: float = 60.0
     timeout: float = 20.0
 
-    def wait(self, attempt: int, asked: float | None = None) -> None:
-        """Sleep before attempt number `attempt` (from 1), or as long as the server asked, within limits."""
+    def seconds(self, attempt: int, asked: float | None = None) -> float:
+        """How long to wait after attempt number `attempt` (from 1), or as the server asked, within limits."""
         seconds = self.first_wait * 2 ** (attempt - 1) if asked is None else asked
-        time.sleep(min(self.longest_wait, seconds) * random.uniform(0.9, 1.1))
+        return min(self.longest_wait, seconds) * random.uniform(0.9, 1.1)
 
 
 PATIENT = Patience()
@@ -195,7 +195,7 @@ def ask(question: Callable[[], T], what: str, patience: Patience, reached: bool 
                 break
         if attempt < patience.tries:
             logger.warning(f"{what}: {why}; trying again")
-            patience.wait(attempt, asked)
+            time.sleep(patience.seconds(attempt, asked))
     raise DataError(f"{what}: no answer from the Hub in {attempt} tries ({why}): {remedy(why)}")
 
 

@@ -11,9 +11,10 @@ import io
 import logging
 import struct
 import threading
+import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
@@ -38,10 +39,21 @@ class NoRanges(DataError):
 
 
 class RemoteZip:
-    """Byte ranges of one file on the Hub. Resolves once and again when the signed address runs out."""
+    """Byte ranges of one file on the Hub. Resolves once and again when the signed address runs out.
 
-    def __init__(self, hub: HubRepo, name: str, client: httpx.Client, etag: str | None = None) -> None:
-        self.hub, self.name, self.client, self.etag = hub, name, client, etag
+    Args:
+        hub: the repository at a commit.
+        name: the file.
+        client: shared by many.
+        etag: what the file must be; None takes it as it is.
+        wait: sleeps, in seconds, before another try.
+    """
+
+    def __init__(
+        self, hub: HubRepo, name: str, client: httpx.Client, etag: str | None = None,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:  # fmt: skip
+        self.hub, self.name, self.client, self.etag, self.wait = hub, name, client, etag, wait
         self._location: Location | None = None
         self._lock = threading.Lock()
 
@@ -82,7 +94,7 @@ class RemoteZip:
                         raise DataError(f"{self.name}: {refusal(response.status_code)}")
             except httpx.TransportError as error:
                 why = f"{type(error).__name__}: {error}"
-            patience.wait(attempt, asked)
+            self.wait(patience.seconds(attempt, asked))
         raise DataError(f"{self.name}: bytes {start:,}-{stop:,} did not come ({why}): {remedy(why)}")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -21,6 +20,7 @@ from geo_assets.osv import archive, local
 from geo_assets.osv.download import fetch_files
 from geo_assets.osv.hub import PATIENT, HubFile, HubRepo, Patience, open_repo
 from geo_assets.osv.mirror import TABLE_SUFFIX, write_table
+from geo_assets.osv.processes import finish, threads
 from geo_assets.osv.ranges import NoRanges, RemoteZip, read_directory
 from geo_assets.osv.spool import RemoteZips
 from geo_assets.settings import OsvZips, PanoSource, Runtime
@@ -136,8 +136,11 @@ def read_directories(hub: HubRepo, zips: list[HubFile], out_dir: Path) -> None:
             write_table(path, table, skipped)
             logger.info(f"{file.name}: {table.height:,} photos, {file.size / 1e9:.2f} GB left on the Hub")
 
-        with ThreadPoolExecutor(DIRECTORY_CONNECTIONS) as pool:
-            list(pool.map(one, zips))
+        with threads(DIRECTORY_CONNECTIONS) as pool:
+            jobs = [pool.submit(one, file) for file in zips]
+            finish(jobs)
+            for job in jobs:
+                job.result()
     RemoteZips(hub.repo, hub.revision, {f.name: (f.size, f.etag) for f in zips}).write(out_dir)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import httpx
 
 from geo_assets.osv.download import Progress, check_space
 from geo_assets.osv.hub import PATIENT, HubRepo, Patience, endpoint
+from geo_assets.osv.processes import finish, threads
 from geo_assets.osv.ranges import RemoteZip, Run, fetch_run, plan_runs
 
 logger = logging.getLogger(__name__)
@@ -75,19 +76,24 @@ def bring(remote: RemoteZips, members: list[dict], spool_dir: Path, patience: Pa
     limits = httpx.Limits(max_connections=CONNECTIONS)
     with (
         httpx.Client(timeout=patience.timeout, follow_redirects=True, limits=limits) as client,
-        ThreadPoolExecutor(CONNECTIONS) as pool,
+        threads(CONNECTIONS) as pool,
+        progress.stopping(),
     ):
-        zips = {name: RemoteZip(hub, name, client, etag) for name, (_, etag) in remote.zips.items()}
+        zips = {
+            name: RemoteZip(hub, name, client, etag, progress.wait) for name, (_, etag) in remote.zips.items()
+        }
         waiting: list[Future[None]] = []
-        try:
-            for name, run in _runs(remote, todo):
-                waiting.append(pool.submit(_store_run, zips[name], run, spool_dir, progress))
-                if len(waiting) >= AHEAD:
-                    waiting.pop(0).result()
-            for job in waiting:
-                job.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        for name, run in _runs(remote, todo):
+            waiting.append(pool.submit(_store_run, zips[name], run, spool_dir, progress))
+            if len(waiting) >= AHEAD:
+                _take(waiting.pop(0))
+        for job in waiting:
+            _take(job)
+
+
+def _take(job: Future[None]) -> None:
+    finish([job])
+    job.result()
 
 
 def _runs(remote: RemoteZips, members: list[dict]) -> Iterator[tuple[str, Run]]:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +18,12 @@ ZIPS = OsvZips(train_zips=(0, 1), test_zips=(0,))
 BY_RANGES = OsvZips(train_zips=(0, 1), test_zips=(0,), reach="ranges")
 POOL = TrainPool(cap_per_country=400)
 QUICK = Patience(tries=5, first_wait=0.01, longest_wait=0.1, timeout=5.0)
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    """Start a build as a process group of its own."""
+    command = [sys.executable, "-m", "geo_assets_tests.osv.jobs", *map(str, arguments)]
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True)
 
 
 def main(job: str, *arguments: str) -> None:

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import logging
+import signal
+import time
 
 import pytest
 
@@ -11,6 +13,7 @@ from geo_assets.osv import download, hub, sources
 from geo_assets.osv.hub import Patience
 from geo_assets.settings import OsvZips, PanoSource, Runtime
 from geo_assets_tests.fakehub import FakeHub
+from geo_assets_tests.osv.jobs import start
 from geo_assets_tests.osv.mirrors import write_mirror
 
 QUICK = Patience(tries=4, first_wait=0.01, longest_wait=0.05, timeout=1.0)
@@ -105,6 +108,26 @@ def test_a_broken_off_run_goes_on_where_it_was(fake, published, tmp_path):
     build(tmp_path)
     assert mirrored(published, tmp_path)
     assert [r.range for r in fake.log if "cdn" in r.path] == [f"bytes={kept}-"]
+
+
+def test_an_interrupt_ends_a_download_at_once_and_keeps_what_came(tmp_path, monkeypatch):
+    """A zip of the real set takes an hour; whoever terminates a run does not want to wait for it."""
+    write_mirror(tmp_path / "hub/datasets/osv5m/osv5m", train=1000)
+    size = sum(path.stat().st_size for path in (tmp_path / "hub").rglob("*.zip"))
+    with FakeHub(tmp_path / "hub", bandwidth=300_000) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        job = start("download", tmp_path / "out")
+        while sum(r.sent for r in server.log) < size / 10:
+            time.sleep(0.01)
+        job.send_signal(signal.SIGINT)
+        assert job.wait() != 0
+        parts = {path: path.stat().st_size for path in (tmp_path / "out").rglob("*.part")}
+        assert sum(r.sent for r in server.log) < size / 2 and all(parts.values())
+        server.bandwidth, server.log = None, []
+        build(tmp_path / "out")
+    assert mirrored(tmp_path / "hub", tmp_path / "out")
+    asked = {r.range for r in server.log if "/cdn/" in r.path}
+    assert {f"bytes={kept}-" for kept in parts.values()} <= asked
 
 
 def test_what_a_kill_between_two_renames_leaves_is_cleared_away(fake, published, tmp_path):

@@ -1,9 +1,6 @@
 """SIGKILL at random moments, then again: the result of an undisturbed run (case D08)."""
 
-import os
 import random
-import subprocess
-import sys
 import time
 
 import psutil
@@ -12,7 +9,7 @@ import pytest
 from geo_assets.osv import sets, sources
 from geo_assets.settings import Runtime
 from geo_assets_tests.fakehub import FakeHub
-from geo_assets_tests.osv.jobs import BY_RANGES, POOL, QUICK
+from geo_assets_tests.osv.jobs import BY_RANGES, POOL, QUICK, start
 from geo_assets_tests.osv.mirrors import write_mirror
 
 KILLS = 10
@@ -20,11 +17,6 @@ KILLS = 10
 
 def content(directory):
     return {p.relative_to(directory).as_posix(): p.read_bytes() for p in directory.rglob("*") if p.is_file()}
-
-
-def start(*arguments):
-    command = [sys.executable, "-m", "geo_assets_tests.osv.jobs", *map(str, arguments)]
-    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True)
 
 
 def kill_at(arguments, progress, enough, moment):
