@@ -52,7 +52,7 @@ def _place(answer: Answer) -> str:
     where = f"{answer.place[0]:.2f}, {answer.place[1]:.2f}"
     link = f'<a href="{escape(map_link(answer.place))}" target="_blank" rel="noreferrer">on OpenStreetMap</a>'
     flag_ = f'<span class="flag">{flag(code)}</span><span class="code">{code}</span>' if code else ""
-    return f'<p class="country">{flag_} {named}</p><p class="where">{where} · {link}</p>'
+    return f'<p class="country">{flag_} {named}</p><p class="where">{where} {link}</p>'
 
 
 def _error(answer: Answer, truth: LatLon | None) -> str:
