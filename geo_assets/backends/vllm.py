@@ -50,7 +50,7 @@ class VllmBackend:
                 "max_loras": 1,
                 "max_lora_rank": vllm_engine.room_for(vllm_engine.adapter_rank(adapter_dir)),
             }
-            self._lora = _lora_request(adapter_dir)
+            self._lora = _lora_request(adapter_dir, 1)
         began = time.monotonic()
         with vllm_engine.remedies():
             self._llm = llm_class(
@@ -76,6 +76,13 @@ class VllmBackend:
             if (done := sum(map(len, answers))) < total:
                 report_answers(logger, done, total, tokens, time.monotonic() - began)
         return answers
+
+    def use_adapter(self, adapter_dir: Path) -> None:
+        """Answer with another adapter of the shape that the engine was started with, from now on."""
+        if self._lora is None:
+            raise ModelError("this engine was started without an adapter; start one with it")
+        if Path(self._lora.lora_path) != adapter_dir:  # vLLM knows an adapter by its number alone
+            self._lora = _lora_request(adapter_dir, self._lora.lora_int_id + 1)
 
     def close(self) -> None:
         """See `Backend.close`. Happens by itself when the backend is dropped."""
@@ -167,10 +174,10 @@ def seed_of(key: str, sampling: Sampling) -> int:
     return zlib.crc32(f"{sampling.seed}/{key}".encode())
 
 
-def _lora_request(adapter_dir: Path) -> Any:
+def _lora_request(adapter_dir: Path, number: int) -> Any:
     from vllm.lora.request import LoRARequest
 
-    return LoRARequest("policy", 1, str(adapter_dir))
+    return LoRARequest(f"policy-{number}", number, str(adapter_dir))
 
 
 def _shut_down(llm: Any) -> None:

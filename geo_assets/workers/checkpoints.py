@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 from geo_assets import backends, progress
@@ -34,29 +35,20 @@ def main(job: Job) -> None:
         )
     requests = scoring.requests_of(split, rows, settings.task, sampling)
     start = start_model_dir(job.upstream["warm_start"])
-    table: list[dict[str, Any]] = []
+    folders = checkpoints(job.upstream["lora_checkpoints"])
+    todo = [folder for folder in folders if not (job.out / folder.name / "metrics.json").exists()]
+    entries = {
+        folder: _entry(job.out / folder.name, section.criterion) for folder in folders if folder not in todo
+    }
     seconds: dict[str, float] = {}
-    for folder in checkpoints(job.upstream["lora_checkpoints"]):
-        target = job.out / folder.name
-        if (target / "metrics.json").exists():
-            metrics = json.loads((target / "metrics.json").read_text())
-        else:
-            began = time.monotonic()
-            backend = backends.make(job.runtime, settings.task, start, folder)
-            answers = backend.generate(requests)
-            backend.close()
-            metrics = scoring.save(target, scoring.predictions(rows, answers, settings.task.reward))
-            seconds[folder.name] = round(time.monotonic() - began, 2)
-        value = criterion_value(section.criterion, scoring.load(target), metrics)
-        figures = {name: float(metrics[name]) for name in ("mean_geoscore", "country_acc", "format_rate")}
-        progress.report(
-            logger,
-            {"checkpoint_step": step_of(folder), **figures, section.criterion: value},
-            "%s: %s %.4f, format %.3f", folder.name, section.criterion, value, metrics["format_rate"],
-        )  # fmt: skip
-        table.append(
-            {"step": step_of(folder), **metrics, "criterion": section.criterion, "criterion_value": value}
-        )
+    began = time.monotonic()
+    for folder, backend in backends.with_adapters(job.runtime, settings.task, start, todo):
+        answers = backend.generate(requests)
+        scoring.save(job.out / folder.name, scoring.predictions(rows, answers, settings.task.reward))
+        seconds[folder.name] = round(time.monotonic() - began, 2)
+        began = time.monotonic()
+        entries[folder] = _entry(job.out / folder.name, section.criterion)
+    table = [entries[folder] for folder in folders]
     if not table:
         raise TrainingError("lora_checkpoints holds no checkpoint; materialize lora_checkpoints with force")
     best = max(table, key=lambda entry: (entry["criterion_value"], -entry["step"]))
@@ -66,6 +58,19 @@ def main(job: Job) -> None:
     job.metadata(
         {"best_step": best["step"], "criterion": section.criterion, "checkpoints_scored": len(table)}
     )
+
+
+def _entry(folder: Path, criterion: str) -> dict[str, Any]:
+    """The row of a scored checkpoint in `checkpoints.json`; says its figures in the log."""
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    value, step = criterion_value(criterion, scoring.load(folder), metrics), step_of(folder)
+    figures = {name: float(metrics[name]) for name in ("mean_geoscore", "country_acc", "format_rate")}
+    progress.report(
+        logger,
+        {"checkpoint_step": step, **figures, criterion: value},
+        "%s: %s %.4f, format %.3f", folder.name, criterion, value, metrics["format_rate"],
+    )  # fmt: skip
+    return {"step": step, **metrics, "criterion": criterion, "criterion_value": value}
 
 
 def criterion_value(criterion: str, predictions: list[Any], metrics: dict[str, Any]) -> float:

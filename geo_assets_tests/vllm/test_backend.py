@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,29 @@ def test_greedy_answers_without_it_are_the_same(
     assert bare != vllm_backend.generate(requests), (
         "the adapter must have an effect, or parity proves nothing"
     )
+
+
+def test_one_engine_serves_the_adapters_of_a_run(demo: Demo, adapter: Path, tmp_path: Path) -> None:
+    """An engine that kept the first adapter would answer alike for both."""
+    from safetensors.torch import load_file, save_file
+
+    from geo_assets.backends import with_adapters
+    from geo_assets.backends.transformers import TransformersBackend
+
+    other = tmp_path / "checkpoint-2"
+    shutil.copytree(adapter, other)
+    weights = load_file(other / "adapter_model.safetensors")
+    save_file({k: -v if "lora_B" in k else v for k, v in weights.items()}, other / "adapter_model.safetensors")
+    runtime = demo.settings.runtime.model_copy(update={"backend": "vllm"})
+    requests, answers = requests_of(demo, 12), []
+    folders = [adapter, other, adapter]
+    for folder, backend in with_adapters(runtime, demo.settings.task, demo.model, folders):
+        answers.append(backend.generate(requests))
+        assert folder == folders[len(answers) - 1]
+    for folder, given in zip(folders, answers, strict=True):
+        reference = TransformersBackend.load(demo.settings.runtime, demo.settings.task, demo.model, folder)
+        assert given == reference.generate(requests)
+    assert answers[0] != answers[1]
 
 
 def test_samples_depend_on_the_row_alone(demo: Demo, vllm_backend) -> None:
