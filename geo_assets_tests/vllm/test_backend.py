@@ -104,8 +104,8 @@ def test_one_engine_serves_the_adapters_of_a_run(demo: Demo, adapter: Path, tmp_
 
     other = tmp_path / "checkpoint-2"
     shutil.copytree(adapter, other)
-    weights = load_file(other / "adapter_model.safetensors")
-    save_file({k: -v if "lora_B" in k else v for k, v in weights.items()}, other / "adapter_model.safetensors")
+    file = other / "adapter_model.safetensors"
+    save_file({name: -w if "lora_B" in name else w for name, w in load_file(file).items()}, file)
     runtime = demo.settings.runtime.model_copy(update={"backend": "vllm"})
     requests, answers = requests_of(demo, 12), []
     folders = [adapter, other, adapter]
