@@ -1,4 +1,4 @@
-"""Zip members: which may be used, and that their bytes are what was promised (cases D05, D08, D10)."""
+"""Zip members: which may be used, and that their bytes are what was promised."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""A full disk: nothing short gets its final name, and more room is all that is needed (case D08)."""
+"""A full disk: nothing short gets its final name, and more room is all that is needed."""
 
 import subprocess
 

@@ -110,6 +110,24 @@ def test_a_broken_off_run_goes_on_where_it_was(fake, published, tmp_path):
     assert [r.range for r in fake.log if "cdn" in r.path] == [f"bytes={kept}-"]
 
 
+def test_a_rate_limit_after_two_files_names_the_others_and_costs_them_alone(fake, published, tmp_path):
+    rate = {"status": 429, "headers": {"Retry-After": "0"}, "times": -1}
+    done = 0
+    for missing in (3, 3):
+        fake.fault("GET", "cdn/", skip=2 - done, **rate)
+        with pytest.raises(DataError, match=rf"{missing} of 5 files are missing \(.*HF_TOKEN"):
+            build(tmp_path)
+        whole = {n for n in sources.wanted_files(SETTINGS) if (tmp_path / n).exists()}
+        done = len(whole)
+        assert done == 2 and not (tmp_path / "files.json").exists()
+        fake.faults.clear()
+    fake.log.clear()
+    build(tmp_path)
+    assert mirrored(published, tmp_path)
+    fetched = {r.path.partition("osv5m/osv5m/")[2].partition("?")[0] for r in fake.log if "/cdn/" in r.path}
+    assert fetched == set(sources.wanted_files(SETTINGS)) - whole
+
+
 def test_an_interrupt_ends_a_download_at_once_and_keeps_what_came(tmp_path, monkeypatch):
     """A zip of the real set takes an hour; whoever terminates a run does not want to wait for it."""
     write_mirror(tmp_path / "hub/datasets/osv5m/osv5m", train=1000)

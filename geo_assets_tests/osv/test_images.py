@@ -1,4 +1,4 @@
-"""One photo as the model may see it (cases D05, D06)."""
+"""One photo as the model may see it."""
 
 import collections
 import io

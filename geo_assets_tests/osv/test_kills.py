@@ -1,4 +1,4 @@
-"""SIGKILL at random moments, then again: the result of an undisturbed run (case D08)."""
+"""SIGKILL at random moments, then again: the result of an undisturbed run."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Which rows have a label that can be trusted (cases D01, D10)."""
+"""Which rows have a label that can be trusted."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""What an evaluation split shares with the training set (case D09)."""
+"""What an evaluation split shares with the training set."""
 
 import polars as pl
 import pytest

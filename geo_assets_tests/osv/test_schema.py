@@ -1,4 +1,4 @@
-"""Reading CSVs of OSV-5M: nothing is guessed, nothing but the empty cell is null (cases D01, D03)."""
+"""Reading CSVs of OSV-5M: nothing is guessed, nothing but the empty cell is null."""
 
 import json
 

@@ -161,7 +161,7 @@ def test_of_a_repeated_id_the_first_usable_row_counts(tmp_path):
 
 
 def test_photos_are_found_by_every_digit_of_their_ids(tmp_path):
-    """Leading zeros, ids above 2^53, and ids that are equal as numbers (case D03)."""
+    """Leading zeros, ids above 2^53, and ids that are equal as numbers."""
     ids = ["0123456789", "123456789", "10160003412345679", "10160003412345680", "99999999999999999999"]
     photos = {f"00/{i}.jpg": jpeg(n) for n, i in enumerate(ids)}
     write_zip(tmp_path / "images/test/00.zip", photos)
