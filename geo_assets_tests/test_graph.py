@@ -216,6 +216,8 @@ def test_both_grammars_select_the_same_assets() -> None:
     for text in ("train_learnable+", "key:train_learnable+"):
         keys = AssetSelection.from_string(text).resolve(graph)
         assert {key.to_user_string() for key in keys} == AFTER_LEARNABLE
+    gym = AssetSelection.from_string("key:gym_tasks+").resolve(graph)
+    assert {key.to_user_string() for key in gym} == {"gym_tasks", "gym_checkpoints", "gym_metrics", "report"}
 
 
 def test_dagster_assets_equal_the_table() -> None:
