@@ -18,6 +18,7 @@ from geo_assets.report.verdict import Tile, Verdict, judge
 
 Json = Mapping[str, Any]
 SUMMARY = "summary.json"
+DECODINGS = ("greedy", "sampled", "blank")
 CONTROL = (
     "This is a control run: every reward went to a random row, so a gain here would mean a fault in the "
     "pipeline."
@@ -33,7 +34,7 @@ def gym_sections(folder: Path | None) -> tuple[Section, ...]:
     judged = verdict(summary)
     lead = (
         f"Beside the main line the same trainer ran {summary['steps']} GRPO steps on the environment "
-        f"{summary['environment']} ({summary['about']}). {judged.word}: {judged.sentence}"
+        f"{summary['environment']} ({summary['about']}). {judged.word}. {judged.sentence}"
     )
     notes = " ".join((summary["start_note"], *judged.caveats))
     blocks = (Text(lead), Text(notes, aside=True), metrics(summary), *training(summary), attacks(summary))
@@ -53,7 +54,7 @@ def training(summary: Json) -> Iterator[Block]:
 
 def verdict(summary: Json) -> Verdict:
     """What may be said of the change: greedy and sampled, with the control on grey images beside it."""
-    change = {name: values for name, values in summary["change"].items() if name != "blank"}
+    change = {name: summary["change"][name] for name in DECODINGS if name != "blank"}
     word = judge([_judged(values) for values in change.values()])
     told = "; ".join(
         f"{name} reward went from {v['before']:.3f} to {v['after']:.3f} ({v['difference']:+.3f}, 95% "
@@ -82,7 +83,8 @@ def _judged(values: Json) -> str:
 def metrics(summary: Json) -> Table:
     """Rewards before and after by decoding, each change with its paired interval."""
     rows: list[tuple[Cell | str, ...]] = []
-    for name, values in summary["change"].items():
+    for name in DECODINGS:
+        values = summary["change"][name]
         before, after = summary["start"][name], summary["policy"][name]
         tones: dict[str, Tone] = {"better": "good", "worse": "bad", "unclear": ""}
         cells = [

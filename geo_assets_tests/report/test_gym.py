@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def test_the_report_has_a_section_where_the_run_has_a_gym(demo_run: Run, tmp_pat
     assert gym_sections(None) == gym_sections(tmp_path) == ()
     folder = tmp_path / "gym_metrics"
     folder.mkdir()
-    (folder / "summary.json").write_text(json.dumps(summary()))
+    (folder / "summary.json").write_text(json.dumps(summary(), sort_keys=True))
     run = replace(demo_run, upstream={**demo_run.upstream, "gym_metrics": folder})
     render(run, tmp_path / "report")
     text = (tmp_path / "report" / "report.md").read_text()
@@ -83,6 +84,7 @@ def test_the_report_has_a_section_where_the_run_has_a_gym(demo_run: Run, tmp_pat
     told = ("20 GRPO steps", "as it is", "+0.200", "grey images the policy earns 0.510", "always true")
     assert all(words in section for words in told)
     assert "figures/gym-reward.svg" in section
+    assert re.findall(r"^\| (\w+), 2 a task", section, re.MULTILINE) == ["greedy", "sampled", "blank"]
     page = (tmp_path / "report" / "report.html").read_text()
     assert "&lt;false&gt;" in page and "<false>" not in page
 
