@@ -154,7 +154,7 @@ _SPECS = (
         "The environment's test tasks before and after GRPO: rewards with paired intervals, a control and a "
         "page.",
         ("gym_checkpoints", "gym_tasks"), ("gym", "task"), "gym_metrics", ("pytorch",), True,
-        without=_NOT_IN_GYM_METRICS, borrows=("warm_start",),
+        code_version="2", without=_NOT_IN_GYM_METRICS, borrows=("warm_start",),
     ),
     AssetSpec(
         "report", "results",
