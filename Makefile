@@ -1,6 +1,8 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3.11
 BIN := .venv/bin
+# Two processes, whatever the machine has: the slow tests start processes with a model of their own.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 export DAGSTER_DISABLE_TELEMETRY := yes
 
 .PHONY: demo test test-all lint ui clean
@@ -10,10 +12,10 @@ demo: .venv/ready
 	@echo "Report: $(or $(GEO_HOME),artifacts)/report/latest/report.html"
 
 test: .venv/ready
-	$(BIN)/pytest -m "not slow and not graph"
+	$(PYTEST) -m "not slow and not graph"
 
 test-all: .venv/ready
-	$(BIN)/pytest
+	$(PYTEST)
 
 lint: .venv/ready
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
