@@ -14,6 +14,7 @@ from geo_assets.gym import State
 from geo_assets.gym.environment import Observation
 from geo_assets.gym.geospot_zoom import LEAST, zoom
 from geo_assets.gym.tool_use import ToolUse, call_text, parse_call, schema_of, trained_environment
+from geo_assets.gym.training import require_sound
 from geo_assets.task.attacks import answer_text
 from geo_assets_tests.gym.samples import TASK, environment
 
@@ -96,6 +97,13 @@ def test_geospot_pays_what_the_task_pays() -> None:
 def test_a_reward_that_can_be_gamed_is_refused() -> None:
     with pytest.raises(ProfileError, match=r"task\.reward"):
         environment("geospot", task=TASK.model_copy(update={"reward": "country-only"}))
+
+
+def test_too_few_places_are_named_as_the_likely_cause() -> None:
+    hierarchical = TASK.model_copy(update={"reward": "hierarchical"})
+    with pytest.raises(ProfileError, match=r"on 4 tasks it may be chance: gym\.train_tasks: 200 tells"):
+        require_sound(environment("geospot", 4, hierarchical))
+    assert require_sound(environment("nlvr2", 12)).name == "nlvr2"
 
 
 @pytest.mark.parametrize("views", [1, 3])
