@@ -185,14 +185,10 @@ class Store:
     def _read(self, path: Path) -> Artifact | None:
         if path.is_symlink() or path.suffix in {".partial", ".old"}:
             return None
-        try:
-            manifest = json.loads((path / MANIFEST).read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValueError:
+        manifest = read_manifest(path)
+        if manifest is None and (path / MANIFEST).exists():
             logger.warning("%s is unreadable; the artifact counts as absent", path / MANIFEST)
-            return None
-        return Artifact(path, manifest)
+        return Artifact(path, manifest) if manifest else None
 
     @contextlib.contextmanager
     def _lock(self, recipe: Recipe) -> Iterator[int]:
@@ -257,12 +253,13 @@ class Store:
         temporary.replace(final.with_name("latest"))
 
 
-def content_of(folder: Path) -> str | None:
-    """The content digest of a whole artifact, None where the folder is none."""
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a whole artifact, None where the folder is none."""
     try:
-        return str(json.loads((folder / MANIFEST).read_bytes())["content"])
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads((folder / MANIFEST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
+    return found if isinstance(found, dict) and "content" in found else None
 
 
 def is_volatile(name: str) -> bool:

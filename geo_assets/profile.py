@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from geo_assets.artifacts import content_of
+from geo_assets.artifacts import read_manifest
 from geo_assets.errors import ProfileError
 from geo_assets.settings import Section, Settings
 
@@ -73,8 +73,8 @@ def fingerprint(path: Path) -> str:
     """
     if not path.exists():
         raise ProfileError(f"{path} does not exist; correct the path in the profile")
-    if content := content_of(path):
-        return content
+    if manifest := read_manifest(path):
+        return str(manifest["content"])
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     parts = [f"{p.relative_to(path)}:{p.stat().st_size}:{p.stat().st_mtime_ns}" for p in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

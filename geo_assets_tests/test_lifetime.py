@@ -32,7 +32,6 @@ def test_pool_ends_with_its_parent(tmp_path: Path, how: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
     pool = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(pool) == 2
     assert all(psutil.pid_exists(pid) for pid in pool)

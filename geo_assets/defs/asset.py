@@ -131,16 +131,14 @@ def geo_asset(
     return materialise
 
 
-def find_whole(name: str) -> Whole:
-    """The current artifact of `name`, for checks that run apart from their asset.
+def current_paths(*names: str) -> list[Path]:
+    """Where the current artifacts of `names` lie, for checks that run apart from their asset.
 
     Raises:
-        ArtifactError: it is not built under the current profile.
+        ArtifactError: one is not built under the current profile.
     """
-    settings = load_profile()
-    resolver = Resolver(settings, Store(home()))
-    artifact = resolver.need(name)
-    return Whole(artifact.path, settings, {}, artifact.metadata)
+    resolver = Resolver(load_profile(), Store(home()))
+    return [resolver.need(name).path for name in names]
 
 
 def _artifact(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, multi_asset_check
 
-from geo_assets.defs.asset import Check, Outcome, Whole, find_whole, geo_asset
+from geo_assets.defs.asset import Check, Outcome, Whole, current_paths, geo_asset
 from geo_assets.defs.previews import describe_set
 from geo_assets.graph import EVAL_SPLITS
 from geo_assets.workers.harness import Job
@@ -116,7 +116,7 @@ def _against_pool(split: str) -> AssetChecksDefinition:
     def checks(context: AssetCheckExecutionContext) -> Iterator[AssetCheckResult]:
         from geo_assets.osv import leaks
 
-        report = leaks.compare(find_whole("train_pool").path, find_whole(split).path)
+        report = leaks.compare(*current_paths("train_pool", split))
         wanted = {key.name for key in context.selected_asset_check_keys}
         yield from (check.result(split, report) for check in AGAINST_POOL if check.name in wanted)
 

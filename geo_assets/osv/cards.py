@@ -101,7 +101,8 @@ def write_dropped(out_dir: Path, stats: SetStats) -> None:
 def write_card(out_dir: Path, name: str, source: Source, stats: SetStats) -> None:
     """Source, licence, composition and losses of a set, for people."""
     lines = [f"# Data card: {name}", "", f"- Source: {source.title}", f"- Licence: {source.licence}"]
-    lines += [f"- From: {source.origin}"] * bool(source.origin)
+    if source.origin:
+        lines.append(f"- From: {source.origin}")
     lines += [f"- {source.note}", f"- Rows: {stats.rows:,} in {len(stats.countries)} countries"]
     if stats.rows:
         lines += [f"- Stored byte for byte: {stats.copied:,}; cropped for burnt-in text: {stats.cropped:,}"]

@@ -12,73 +12,20 @@ import hashlib
 import json
 import logging
 import shutil
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 
 from geo_assets.errors import DataError
 from geo_assets.osv.hub import RETRY_STATUS, HubFile, HubRepo, Location, asked_wait, refusal, remedy
-from geo_assets.osv.processes import finish, threads
+from geo_assets.osv.transfer import Transfer, finish, threads
 
 logger = logging.getLogger(__name__)
 
 BLOCK = 1 << 20
 CONNECTIONS = 4
-PROGRESS_SECONDS = 5.0
 SPARE_BYTES = 256 << 20
 MAX_BAD_DIGESTS = 2
-
-
-class Stopped(Exception):
-    """The caller was interrupted; what came is kept."""
-
-
-class Progress:
-    """Logs bytes, rate and time left of all files together, at most every PROGRESS_SECONDS.
-
-    Threads that fetch also learn here that they have to end: Python waits for every thread before it exits.
-    """
-
-    def __init__(self, total: int, have: int = 0, what: str = "download") -> None:
-        self.total, self.have, self.what, self.first = total, have, what, have
-        self.started = self.reported = time.monotonic()
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-
-    @contextmanager
-    def stopping(self) -> Iterator[None]:
-        """Whatever ends this early, an interrupt for one, lets threads end at their next block or wait."""
-        try:
-            yield
-        except BaseException:
-            self._stopped.set()
-            raise
-
-    def wait(self, seconds: float) -> None:
-        """Sleep; raises Stopped when there is no point in going on."""
-        if self._stopped.wait(seconds):
-            raise Stopped
-
-    def add(self, count: int) -> None:
-        """Count bytes (negative where bytes are given up); raises Stopped as `wait`."""
-        self.wait(0.0)
-        with self._lock:
-            self.have += count
-            now = time.monotonic()
-            if now - self.reported < PROGRESS_SECONDS:
-                return
-            self.reported = now
-            rate = max(1.0, (self.have - self.first) / (now - self.started))
-        done, left = self.have / max(1, self.total), (self.total - self.have) / rate
-        unit, name = (1e9, "GB") if self.total >= 1e9 else (1e6, "MB")
-        logger.info(
-            f"{self.what}: {self.have / unit:.2f} of {self.total / unit:.2f} {name} ({done:.0%}), "
-            f"{rate / 1e6:.1f} MB/s, {left:,.0f} s left"
-        )
 
 
 def fetch_files(hub: HubRepo, files: list[HubFile], out_dir: Path) -> None:
@@ -94,10 +41,10 @@ def fetch_files(hub: HubRepo, files: list[HubFile], out_dir: Path) -> None:
     started = sum(_part_size(out_dir / file.name) for file in todo)
     total = sum(file.size for file in files)
     check_space(out_dir, sum(file.size for file in todo) - started)
-    progress = Progress(total, total - sum(file.size for file in todo) + started)
+    transfer = Transfer(total, total - sum(file.size for file in todo) + started)
     with threads(CONNECTIONS) as pool:
-        jobs = {f.name: pool.submit(fetch_file, hub, f, out_dir / f.name, progress) for f in todo}
-        with progress.stopping():
+        jobs = {f.name: pool.submit(fetch_file, hub, f, out_dir / f.name, transfer) for f in todo}
+        with transfer.stopping():
             finish(jobs.values())
     failed = {name: error for name, job in jobs.items() if (error := job.exception())}
     if failed:
@@ -146,8 +93,8 @@ def digest_agrees(path: Path, etag: str) -> bool:
     return digest.hexdigest() == etag
 
 
-def fetch_file(hub: HubRepo, file: HubFile, path: Path, progress: Progress) -> None:
-    """Bring one file, continuing its part, and check it; `progress` is told of bytes won and given up.
+def fetch_file(hub: HubRepo, file: HubFile, path: Path, transfer: Transfer) -> None:
+    """Bring one file, continuing its part, and check it; `transfer` is told of bytes won and given up.
 
     Raises:
         DataError: no progress in as many tries as patience allows, or twice the wrong content.
@@ -156,13 +103,13 @@ def fetch_file(hub: HubRepo, file: HubFile, path: Path, progress: Progress) -> N
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(MAX_BAD_DIGESTS):
-            _keep_matching_part(part, note, file, progress)
-            _grow(hub, file, part, progress)
+            _keep_matching_part(part, note, file, transfer)
+            _grow(hub, file, part, transfer)
             if part.stat().st_size == file.size and digest_agrees(part, file.etag):
                 part.replace(path)
                 note.unlink()
                 return
-            progress.add(-part.stat().st_size)
+            transfer.add(-part.stat().st_size)
             part.unlink()
             logger.warning(f"{file.name}: the bytes differ from the Hub's digest")
     except OSError as error:
@@ -171,25 +118,25 @@ def fetch_file(hub: HubRepo, file: HubFile, path: Path, progress: Progress) -> N
                     f"{file.etag[:12]}: try again later, or set source: local")  # fmt: skip
 
 
-def _keep_matching_part(part: Path, note: Path, file: HubFile, progress: Progress) -> None:
+def _keep_matching_part(part: Path, note: Path, file: HubFile, transfer: Transfer) -> None:
     """Drop a part that belongs to another content or is too long."""
     identity = json.dumps({"etag": file.etag, "size": file.size})
     known = note.exists() and note.read_text(encoding="utf-8") == identity
     if part.exists() and (not known or part.stat().st_size > file.size):
-        progress.add(-part.stat().st_size)
+        transfer.add(-part.stat().st_size)
         part.unlink()
     if not known:
         note.write_text(identity, encoding="utf-8")
     part.touch()
 
 
-def _grow(hub: HubRepo, file: HubFile, part: Path, progress: Progress) -> None:
+def _grow(hub: HubRepo, file: HubFile, part: Path, transfer: Transfer) -> None:
     """Append to the part until it has the file's size."""
     with httpx.Client(timeout=hub.patience.timeout, follow_redirects=True) as client:
-        _append_all(hub, client, file, part, progress)
+        _append_all(hub, client, file, part, transfer)
 
 
-def _append_all(hub: HubRepo, client: httpx.Client, file: HubFile, part: Path, progress: Progress) -> None:
+def _append_all(hub: HubRepo, client: httpx.Client, file: HubFile, part: Path, transfer: Transfer) -> None:
     location: Location | None = None
     attempt = 0
     while (have := part.stat().st_size) < file.size:
@@ -202,7 +149,7 @@ def _append_all(hub: HubRepo, client: httpx.Client, file: HubFile, part: Path, p
         try:
             with client.stream("GET", location.url, headers=hub.headers(location, have)) as response:
                 if response.status_code in (200, 206):
-                    _append(response, part, have, progress)
+                    _append(response, part, have, transfer)
                     why = "the body ended early"
                 else:
                     why, asked = f"HTTP {response.status_code}", asked_wait(response.headers)
@@ -220,13 +167,13 @@ def _append_all(hub: HubRepo, client: httpx.Client, file: HubFile, part: Path, p
             kept = f"{have:,} bytes are kept and used when you materialize again"
             raise DataError(f"{file.name}: no progress in {attempt} tries ({why}); {kept}: {remedy(why)}")
         logger.warning(f"{file.name}: {why} at byte {part.stat().st_size:,}; going on")
-        progress.wait(hub.patience.seconds(attempt, asked))
+        transfer.wait(hub.patience.seconds(attempt, asked))
 
 
-def _append(response: httpx.Response, part: Path, have: int, progress: Progress) -> None:
+def _append(response: httpx.Response, part: Path, have: int, transfer: Transfer) -> None:
     """Write a response behind the first `have` bytes, or from the start where the server ignores ranges."""
     if response.status_code == 200 and have:
-        progress.add(-have)
+        transfer.add(-have)
     if response.status_code == 206:
         starts = response.headers.get("Content-Range", "")
         if not starts.startswith(f"bytes {have}-"):
@@ -234,7 +181,7 @@ def _append(response: httpx.Response, part: Path, have: int, progress: Progress)
     with part.open("ab" if response.status_code == 206 else "wb") as file:
         for block in response.iter_raw():  # as it comes: a broken connection loses nothing
             file.write(block)
-            progress.add(len(block))
+            transfer.add(len(block))
 
 
 def _disk_error(error: OSError, part: Path, file: HubFile) -> DataError:

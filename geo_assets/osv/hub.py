@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import httpx
@@ -157,7 +158,7 @@ def endpoint() -> str:
 def open_repo(repo: str, revision: str, patience: Patience = PATIENT) -> HubRepo:
     """The repository at the commit that `revision` names now."""
     hub = HubRepo(repo, revision, endpoint(), patience)
-    question = lambda: hub.api().dataset_info(repo, revision=revision)  # noqa: E731
+    question = partial(hub.api().dataset_info, repo, revision=revision)
     info = ask(question, f"data set {repo}", patience, reached=False)
     return HubRepo(repo, info.sha or revision, endpoint(), patience)
 

@@ -1,16 +1,14 @@
-"""Worker processes for the work that a photo costs, and threads for what the network costs.
+"""Worker processes for the work that a photo costs.
 
-Processes are spawned, not forked, because the caller may hold threads and locks; and they die with the
-caller, so that a killed build leaves nothing behind that writes into its directory. Threads end at an
-interrupt, as far as what they run does.
+Spawned, not forked, because the caller may hold threads and locks; and they die with the caller, so that a
+killed build leaves nothing behind that writes into its directory.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
 from geo_assets.lifetime import end_with_parent
@@ -19,7 +17,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CHUNK = 32
-HEAR_SECONDS = 0.2
 
 
 class Processes:
@@ -46,20 +43,3 @@ class Processes:
                 self.workers, multiprocessing.get_context("spawn"), initializer=end_with_parent
             )
         return self._pool.map(work, todo, chunksize=CHUNK)
-
-
-@contextmanager
-def threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads; at its end, an interrupt for one, what has not begun is dropped."""
-    pool = ThreadPoolExecutor(count)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def finish(jobs: Iterable[Future[T]]) -> None:
-    """Wait for jobs and hear an interrupt meanwhile, which Python may not while a lock has no time limit."""
-    left = list(jobs)
-    while left:
-        left = list(wait(left, timeout=HEAR_SECONDS).not_done)

@@ -28,11 +28,11 @@ def _splitmix64(values: np.ndarray) -> np.ndarray:
 def keys(ids: pl.Series) -> np.ndarray:
     """A uint64 per id: its number, or a hash where the id is not just that number ("07", "a", 20 digits)."""
     numbers = ids.cast(pl.UInt64, strict=False)
-    spelt = numbers.is_not_null() & ~ids.str.starts_with("0") & ~ids.str.starts_with("+")
-    if spelt.all():
+    plain = numbers.is_not_null() & ~ids.str.starts_with("0") & ~ids.str.starts_with("+")
+    if plain.all():
         return numbers.to_numpy()
     values = numbers.fill_null(0).to_numpy().copy()
-    for row in (~spelt & ids.is_not_null()).fill_null(False).arg_true():
+    for row in (~plain & ids.is_not_null()).fill_null(False).arg_true():
         digest = hashlib.blake2b(str(ids[row]).encode(), digest_size=8).digest()
         values[row] = int.from_bytes(digest, "little")
     return values

@@ -148,11 +148,12 @@ def _table(found: Candidates, filled: Filled, attempt: Attempt) -> pl.DataFrame:
 
 def usable_by_choice(available: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
     """Usable rows by country in the first two zips and, where there are more, in all of them."""
-    choices = {"the first two zips": sorted(available)[:2], f"all {len(available)} zips": sorted(available)}
-    if len(available) <= 2:
-        choices = {f"the zips ({len(available)})": sorted(available)}
+    zips = sorted(available)
+    choices = {"the first two zips": zips[:2], f"all {len(zips)} zips": zips}
+    if len(zips) <= 2:
+        choices = {f"the zips ({len(zips)})": zips}
     totals = {
-        name: sum((Counter(available[z]) for z in zips), Counter[str]()) for name, zips in choices.items()
+        name: sum((Counter(available[z]) for z in chosen), Counter[str]()) for name, chosen in choices.items()
     }
     return {name: dict(sorted(rows.items())) for name, rows in totals.items()}
 

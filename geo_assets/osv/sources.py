@@ -20,9 +20,9 @@ from geo_assets.osv import archive, local
 from geo_assets.osv.download import fetch_files
 from geo_assets.osv.hub import PATIENT, HubFile, HubRepo, Patience, open_repo
 from geo_assets.osv.mirror import TABLE_SUFFIX, write_table
-from geo_assets.osv.processes import finish, threads
 from geo_assets.osv.ranges import NoRanges, RemoteZip, read_directory
 from geo_assets.osv.spool import RemoteZips
+from geo_assets.osv.transfer import finish, threads
 from geo_assets.settings import OsvZips, PanoSource, Runtime
 
 logger = logging.getLogger(__name__)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import httpx
 
-from geo_assets.osv.download import Progress, check_space
+from geo_assets.osv.download import check_space
 from geo_assets.osv.hub import PATIENT, HubRepo, Patience, endpoint
-from geo_assets.osv.processes import finish, threads
 from geo_assets.osv.ranges import RemoteZip, Run, fetch_run, plan_runs
+from geo_assets.osv.transfer import Transfer, finish, threads
 
 logger = logging.getLogger(__name__)
 
@@ -72,19 +72,19 @@ def bring(remote: RemoteZips, members: list[dict], spool_dir: Path, patience: Pa
     check_space(spool_dir, 2 * total)
     patience = patience or PATIENT
     hub = HubRepo(remote.repo, remote.commit, endpoint(), patience)
-    progress = Progress(total, what=f"{len(todo):,} photos by byte ranges")
+    transfer = Transfer(total, what=f"{len(todo):,} photos by byte ranges")
     limits = httpx.Limits(max_connections=CONNECTIONS)
     with (
         httpx.Client(timeout=patience.timeout, follow_redirects=True, limits=limits) as client,
         threads(CONNECTIONS) as pool,
-        progress.stopping(),
+        transfer.stopping(),
     ):
         zips = {
-            name: RemoteZip(hub, name, client, etag, progress.wait) for name, (_, etag) in remote.zips.items()
+            name: RemoteZip(hub, name, client, etag, transfer.wait) for name, (_, etag) in remote.zips.items()
         }
         waiting: list[Future[None]] = []
         for name, run in _runs(remote, todo):
-            waiting.append(pool.submit(_store_run, zips[name], run, spool_dir, progress))
+            waiting.append(pool.submit(_store_run, zips[name], run, spool_dir, transfer))
             if len(waiting) >= AHEAD:
                 _take(waiting.pop(0))
         for job in waiting:
@@ -106,10 +106,10 @@ def _runs(remote: RemoteZips, members: list[dict]) -> Iterator[tuple[str, Run]]:
             yield name, run
 
 
-def _store_run(remote: RemoteZip, run: Run, spool_dir: Path, progress: Progress) -> None:
+def _store_run(remote: RemoteZip, run: Run, spool_dir: Path, transfer: Transfer) -> None:
     for member, raw in fetch_run(remote, run):
         path = raw_path(spool_dir, member["id"])
         partial = path.with_suffix(".tmp")
         partial.write_bytes(raw)
         partial.replace(path)
-        progress.add(member["stored_bytes"])
+        transfer.add(member["stored_bytes"])

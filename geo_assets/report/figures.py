@@ -15,7 +15,7 @@ import numpy as np
 from geo_assets.report import wording
 from geo_assets.report.blocks import Figure
 from geo_assets.report.comparison import Difference
-from geo_assets.report.curves import Plot, Series, line_chart, smooth
+from geo_assets.report.curves import Plot, Point, Series, line_chart, smooth
 from geo_assets.report.rows import Axis, Mark, Row, dot_rows
 from geo_assets.report.run import Answers, Json, Run
 
@@ -164,23 +164,25 @@ def binned(points: Sequence[tuple[float, float]], most: int) -> tuple[tuple[floa
 
 def training_curves(run: Run) -> tuple[Figure, ...]:
     """One small figure per curve of the trainer's log that this run has."""
-    figures = []
-    for key, title, unit in CURVES:
-        points = log_points(run.log, key)
-        if len(points) < 2:
-            continue
-        window = max(3, len(points) // 12)
-        smoothed = smooth(points, window)
-        first, last = smoothed[0][1], smoothed[-1][1]
-        spread = max(y for _, y in points) - min(y for _, y in points)
-        shown = f"{{:.{0 if unit == 'tokens' else 2 if spread > 0.04 else 3}f}}".format
-        plot = Plot("step", "", y_format=shown)
-        series = Series(smoothed, raw=binned(points, RAW_POINTS))
-        alt = f"{title} over {points[-1][0]:.0f} steps: from about {shown(first)} to about {shown(last)}."
-        caption = f"{shown(first)} → {shown(last)}, n = {len(points):,} steps"
-        wide = line_chart([series], plot, CELL_PX, 170, alt)
-        figures.append(Figure(f"curve-{key.replace('/', '-')}", title, alt, caption, wide))
-    return tuple(figures)
+    found = ((key, title, unit, log_points(run.log, key)) for key, title, unit in CURVES)
+    return tuple(
+        training_curve(f"curve-{key.replace('/', '-')}", title, points, unit)
+        for key, title, unit, points in found
+        if len(points) > 1
+    )
+
+
+def training_curve(name: str, title: str, points: Sequence[Point], unit: str = "") -> Figure:
+    """One small curve over the steps, smoothed above its raw line."""
+    smoothed = smooth(points, max(3, len(points) // 12))
+    first, last = smoothed[0][1], smoothed[-1][1]
+    spread = max(y for _, y in points) - min(y for _, y in points)
+    shown = f"{{:.{0 if unit == 'tokens' else 2 if spread > 0.04 else 3}f}}".format
+    plot = Plot("step", "", y_format=shown)
+    series = Series(smoothed, raw=binned(points, RAW_POINTS))
+    alt = f"{title} over {points[-1][0]:.0f} steps: from about {shown(first)} to about {shown(last)}."
+    caption = f"{shown(first)} → {shown(last)}, n = {len(points):,} steps"
+    return Figure(name, title, alt, caption, line_chart([series], plot, CELL_PX, 170, alt))
 
 
 def checkpoint_curve(run: Run, start: float | None) -> Figure | None:

@@ -14,7 +14,8 @@ from typing import Any
 from geo_assets.report import curriculum
 from geo_assets.report.blocks import Block, Cell, Figure, Grid, Section, Table, Text, Tone
 from geo_assets.report.curves import Point
-from geo_assets.report.verdict import Tile, Verdict, judge
+from geo_assets.report.figures import training_curve
+from geo_assets.report.verdict import TONES, Tile, Verdict, judge
 
 Json = Mapping[str, Any]
 SUMMARY = "summary.json"
@@ -23,7 +24,6 @@ CONTROL = (
     "This is a control run: every reward went to a random row, so a gain here would mean a fault in the "
     "pipeline."
 )
-TONES = {"Improved": "good", "Partly improved": "caution", "No change shown": "unknown", "Worse": "bad"}
 
 
 def gym_sections(folder: Path | None) -> tuple[Section, ...]:
@@ -71,7 +71,7 @@ def verdict(summary: Json) -> Verdict:
         for name, v in change.items()
     )
     sentence = f"On {n:,} test tasks the {told}."
-    return Verdict(word, TONES[word], sentence, tuple(caveats), tiles, {})  # type: ignore[arg-type]
+    return Verdict(word, TONES[word], sentence, tuple(caveats), tiles, {})
 
 
 def _judged(values: Json) -> str:
@@ -111,7 +111,7 @@ def _curves(summary: Json, points: curriculum.Points) -> Iterator[Figure]:
     names += [("entropy", "Entropy"), ("frac_reward_zero_std", "Groups without spread")]
     for key, title in names:
         if len(found := points(key)) > 1:
-            yield curriculum.small_curve(f"gym-{key.replace('/', '-')}", title, found)
+            yield training_curve(f"gym-{key.replace('/', '-')}", title, found)
 
 
 def attacks(summary: Json) -> Table:

@@ -15,6 +15,13 @@ from geo_assets.report.costs import Costs, dollars
 from geo_assets.report.run import DECODINGS, Run
 
 Word = Literal["Improved", "Partly improved", "No change shown", "Worse"]
+Tone = Literal["good", "caution", "bad", "unknown"]
+TONES: dict[Word, Tone] = {
+    "Improved": "good",
+    "Partly improved": "caution",
+    "No change shown": "unknown",
+    "Worse": "bad",
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Verdict:
     """What the header says; `tone` colours it."""
 
     word: Word
-    tone: Literal["good", "caution", "bad", "unknown"]
+    tone: Tone
     sentence: str
     caveats: tuple[str, ...]
     tiles: tuple[Tile, ...]
@@ -180,15 +187,9 @@ def verdict(run: Run, costs: Costs) -> Verdict:
     scores = {decoding: f["mean_geoscore"] for decoding, f in figures.items()}
     word = judge([d.verdict for d in scores.values()])
     n = max(d.n for d in scores.values())
-    tones: dict[Word, Literal["good", "caution", "bad", "unknown"]] = {
-        "Improved": "good",
-        "Partly improved": "caution",
-        "No change shown": "unknown",
-        "Worse": "bad",
-    }
     return Verdict(
         word,
-        tones[word],
+        TONES[word],
         _sentence(run, word, scores, n),
         _caveats(run),
         _tiles(figures, costs),

@@ -8,14 +8,13 @@ answers to photos that train_pool does not hold.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from geo_assets.artifacts import MANIFEST
+from geo_assets.artifacts import read_manifest
 from geo_assets.errors import DataError, ProfileError
 from geo_assets.settings import WarmStart
 from geo_assets.task.metrics import Prediction
@@ -77,11 +76,8 @@ def require_finished(folder: Path) -> Path:
             f"warm_start.answers is {folder}, a link that moves with the next train_learnable; name what it "
             f"points to: {folder.resolve()}"
         )
-    try:
-        asset = json.loads((folder / MANIFEST).read_bytes())["asset"]
-    except (OSError, ValueError, KeyError):
-        asset = None
-    if asset != SOURCE or not (folder / COMPLETIONS).is_file():
+    manifest = read_manifest(folder) or {}
+    if manifest.get("asset") != SOURCE or not (folder / COMPLETIONS).is_file():
         raise ProfileError(
             f"warm_start.answers is {folder}, which is no finished {SOURCE}; name a folder "
             f"artifacts/{SOURCE}/RECIPE of an earlier run"

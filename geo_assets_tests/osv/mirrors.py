@@ -13,7 +13,10 @@ import numpy as np
 from PIL import Image
 
 from geo_assets.osv.schema import OSV_COLUMNS
+from geo_assets.settings import EvalOsv, TrainPool
 
+POOL = TrainPool(cap_per_country=8)
+EVAL = EvalOsv(rows=10, first_per_country=2)
 PLACES = {"FR": (48.85, 2.35), "NA": (-22.56, 17.08), "JP": (35.68, 139.69), "BR": (-23.55, -46.63)}
 
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from geo_assets.errors import DataError
-from geo_assets.osv import download, hub, sources
+from geo_assets.osv import download, hub, sources, transfer
 from geo_assets.osv.hub import Patience
 from geo_assets.settings import OsvZips, PanoSource, Runtime
 from geo_assets_tests.fakehub import FakeHub
@@ -32,7 +32,7 @@ def published(tmp_path_factory):
 def fake(published, monkeypatch):
     with FakeHub(published) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
-        monkeypatch.setattr(download, "PROGRESS_SECONDS", 0.0)
+        monkeypatch.setattr(transfer, "PROGRESS_SECONDS", 0.0)
         yield server
 
 

@@ -254,7 +254,6 @@ def test_calibration_ranks_by_spread(pod_run: Run) -> None:
         },
     )
     found = calibration.calibration(run, "eval_osv")
-    assert found is not None
     assert (found.k, found.n, len(found.fifths)) == (3, 60, 5)
     assert found.rank_correlation == pytest.approx(1.0)
     assert [f.mean_geoscore for f in found.fifths] == sorted(

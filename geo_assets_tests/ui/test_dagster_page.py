@@ -127,10 +127,8 @@ def test_a_mistake_shows_its_remedy(address: str, page: Any) -> None:
     page.get_by_text("/no/such/photos does not exist; correct the path in the profile").first.wait_for()
 
 
-def test_terminate_ends_every_process_of_a_run(browser: Any, tmp_path: Path) -> None:
+def test_terminate_ends_every_process_of_a_run(page: Any, tmp_path: Path) -> None:
     project = Project(tmp_path)
-    page = browser.new_context(viewport={"width": 1600, "height": 1000}).new_page()
-    page.set_default_timeout(WAIT_MS)
     with dagster_dev(project, GEO_OSV_ZIPS__TRAIN_SCENES="20000") as address:
         idle = processes_of(project)
         run = materialize(address, page, "osv_zips")
@@ -144,4 +142,3 @@ def test_terminate_ends_every_process_of_a_run(browser: Any, tmp_path: Path) -> 
         wait_until(lambda: not working & processes_of(project))
     assert len(working) >= 3  # the run, its step, and those who draw
     assert [path.name for path in drawn.glob("*") if path.suffix not in {".partial", ".lock"}] == []
-    page.context.close()
