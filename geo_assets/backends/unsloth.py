@@ -1,19 +1,29 @@
 """Plan B for the pod: a model loaded and patched by unsloth; all else as with the transformers backend.
 
-Unsloth limits TRL to 1.15, so it lives in an environment of its own (requirements-unsloth.txt), and its
-import needs a GPU. This module has been tested against a stand-in for unsloth only, never on a GPU. What it
-leaves out: unsloth's own vLLM; rollouts come from the patched model.
+Unsloth limits TRL to 1.15, so it lives in an environment of its own (runbook/unsloth_setup.sh). What it
+leaves out: unsloth's own vLLM and unsloth's own trainer; rollouts come from the patched model, and TRL's
+trainer learns from them. For that, TRL must be imported before unsloth, which replaces trainers when it is
+imported: it warns about the order, and the warning can be ignored.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from geo_assets.backends.transformers import TransformersBackend
 from geo_assets.errors import ModelError
 from geo_assets.models.loading import attach_adapter, load_processor
+from geo_assets.models.lora_targets import lora_targets
 from geo_assets.settings import Runtime, Task, Train
+
+_ENVIRONMENT = {
+    # Without a GPU unsloth offers text models only, and would refuse this one later and less clearly.
+    "UNSLOTH_DISABLE_CPU_FALLBACK": "1",
+    "UNSLOTH_DISABLE_STATISTICS": "1",  # a download from the Hub at each load, to be counted
+    "UNSLOTH_COMPILE_LOCATION": str(Path.home() / ".cache" / "unsloth" / "compiled"),  # not where you stand
+}
 
 
 def fast_model() -> Any:
@@ -22,12 +32,16 @@ def fast_model() -> Any:
     Raises:
         ModelError: unsloth is not installed, or finds no GPU.
     """
+    import trl.trainer.grpo_trainer  # noqa: F401  (before unsloth: see the module)
+
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     try:
         from unsloth import FastVisionModel
     except (ImportError, NotImplementedError) as error:  # the second is what it raises without a GPU
         raise ModelError(
-            f"runtime.backend is unsloth, which cannot be imported ({error}); make its own environment from "
-            "requirements-unsloth.txt on a GPU machine, or set runtime.backend: vllm"
+            f"runtime.backend is unsloth, which cannot be imported ({error}); make its own environment with "
+            "runbook/unsloth_setup.sh on a GPU machine, or set runtime.backend: vllm"
         ) from error
     return FastVisionModel
 
@@ -35,30 +49,33 @@ def fast_model() -> Any:
 def load_for_inference(
     runtime: Runtime, task: Task, model_dir: Path, adapter_dir: Path | None = None
 ) -> TransformersBackend:
-    """A backend that generates with the model as unsloth patches it, in the dtype it was saved in."""
-    fast = fast_model()
-    model, _ = fast.from_pretrained(
-        model_name=str(model_dir),
-        max_seq_length=runtime.vllm_max_model_length,
-        dtype=None,
-        load_in_4bit=False,
-    )
+    """A backend that generates with the model as unsloth patches it, in the dtype it was saved in.
+
+    Raises:
+        ModelError: unsloth cannot be used here, or the folder holds no loadable model.
+    """
+    from transformers import AutoConfig
+
+    fast, processor = fast_model(), load_processor(model_dir, task)
+    dtype = AutoConfig.from_pretrained(model_dir, local_files_only=True).dtype
+    model = _load(fast, runtime, model_dir, dtype)
     if adapter_dir is not None:
         model = attach_adapter(model, adapter_dir)
     fast.for_inference(model)
-    return TransformersBackend(model, load_processor(model_dir, task), task, runtime.eval_batch_size)
+    return TransformersBackend(model, processor, task, runtime.eval_batch_size)
 
 
 def load_for_training(runtime: Runtime, train: Train, model_dir: Path) -> Any:
-    """The model in 16 bits with the profile's adapter on the language model alone."""
-    fast = fast_model()
-    model, _ = fast.from_pretrained(
-        model_name=str(model_dir),
-        max_seq_length=runtime.vllm_max_model_length,
-        dtype=None,
-        load_in_4bit=False,
-        use_gradient_checkpointing="unsloth",
-    )
+    """The model in `train.dtype` with the profile's adapter on the language model alone.
+
+    Raises:
+        ModelError: the adapter's targets are not in the model, or in its vision tower.
+    """
+    import torch
+
+    fast, dtype = fast_model(), getattr(torch, train.dtype)
+    model = _load(fast, runtime, model_dir, dtype, use_gradient_checkpointing="unsloth")
+    lora_targets(model, train.lora)
     return fast.get_peft_model(
         model,
         finetune_vision_layers=False,
@@ -72,3 +89,25 @@ def load_for_training(runtime: Runtime, train: Train, model_dir: Path) -> Any:
         bias="none",
         random_state=train.seed,
     )
+
+
+def _load(fast: Any, runtime: Runtime, model_dir: Path, dtype: Any, **options: Any) -> Any:
+    """The patched model in `dtype`; left to itself, unsloth chooses one.
+
+    Raises:
+        ModelError: unsloth took another dtype all the same.
+    """
+    model, _ = fast.from_pretrained(
+        model_name=str(model_dir),
+        max_seq_length=runtime.vllm_max_model_length,
+        dtype=dtype,
+        load_in_4bit=False,
+        local_files_only=True,
+        **options,
+    )
+    if model.dtype != dtype:  # float16 in place of bfloat16, on a GPU older than Ampere
+        raise ModelError(
+            f"unsloth loaded the model in {model.dtype} where {dtype} was asked for, which this GPU lacks: "
+            "rent one that has it, or set runtime.backend: transformers"
+        )
+    return model

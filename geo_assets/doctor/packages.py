@@ -55,7 +55,7 @@ def installed(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "fail",
             "unsloth is not installed",
-            "make its own environment from requirements-unsloth.txt (docs/weekend.md)",
+            "make its own environment: runbook/unsloth_setup.sh (docs/weekend.md)",
         )
 
 

@@ -1,4 +1,4 @@
-"""Plan B as far as a CPU goes: what a stand-in for unsloth is asked for, and what is said without it."""
+"""What unsloth is asked for, and what is said without it; geo_assets_tests/unsloth runs the real one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from geo_assets import backends
 from geo_assets.backends import unsloth
@@ -15,44 +16,46 @@ from geo_assets.doctor import packages
 from geo_assets.errors import ModelError
 from geo_assets.profile import load_profile
 
+TARGETS = load_profile("pod", {}).train.lora.targets
+
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Stands in for unsloth and notes what it is asked for."""
+    """Stands in for unsloth, which loads everything in float16, and notes what it is asked for."""
     calls: dict[str, Any] = {}
+    layers = {f"model.language_model.layers.0.{name}": torch.nn.Linear(2, 2) for name in TARGETS}
+    model = SimpleNamespace(dtype=torch.float16, named_modules=lambda: layers.items())
 
     def note(name: str, answer: Any) -> Any:
-        return staticmethod(lambda *given, **named: calls.update({name: (given, named)}) or answer)
+        return staticmethod(lambda *given, **named: calls.update({name: named}) or answer)
 
-    fake = type(
-        "FastVisionModel",
-        (),
-        {
-            "from_pretrained": note("from_pretrained", ("a model", "a processor")),
-            "get_peft_model": note("get_peft_model", "an adapted model"),
-            "for_inference": note("for_inference", None),
-        },
+    fake = SimpleNamespace(
+        from_pretrained=note("from_pretrained", (model, "a processor")),
+        get_peft_model=note("get_peft_model", "an adapted model"),
     )
-    monkeypatch.setitem(sys.modules, "unsloth", SimpleNamespace(FastVisionModel=fake))
+    monkeypatch.setattr(unsloth, "fast_model", lambda: fake)
     return calls
 
 
 def test_training_adapts_the_language_model_alone(asked: dict[str, Any]) -> None:
     pod = load_profile("pod", {})
-    assert unsloth.load_for_training(pod.runtime, pod.train, Path("model")) == "an adapted model"
-    (model,), named = asked["get_peft_model"]
-    assert model == "a model"
-    assert named["finetune_vision_layers"] is False
-    assert (named["r"], named["lora_alpha"], named["lora_dropout"]) == (32, 64, 0.0)
-    assert named["target_modules"] == list(pod.train.lora.targets)
-    assert asked["from_pretrained"][1]["load_in_4bit"] is False
-    assert asked["from_pretrained"][1]["max_seq_length"] == 4096
+    half = pod.train.model_copy(update={"dtype": "float16"})
+    assert unsloth.load_for_training(pod.runtime, half, Path("model")) == "an adapted model"
+    assert asked["get_peft_model"]["finetune_vision_layers"] is False
+    assert asked["get_peft_model"]["target_modules"] == list(pod.train.lora.targets)
+    assert asked["from_pretrained"]["load_in_4bit"] is False
+
+
+def test_another_dtype_than_asked_for_is_refused(asked: dict[str, Any]) -> None:
+    pod = load_profile("pod", {})
+    with pytest.raises(ModelError, match=r"float16 where torch\.bfloat16 was asked for"):
+        unsloth.load_for_training(pod.runtime, pod.train, Path("model"))
 
 
 def test_a_missing_unsloth_names_its_own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "unsloth", None)
     profile = load_profile("demo", {"GEO_RUNTIME__BACKEND": "unsloth"})
-    with pytest.raises(ModelError, match=r"requirements-unsloth\.txt"):
+    with pytest.raises(ModelError, match=r"unsloth_setup\.sh"):
         backends.make(profile.runtime, profile.task, tmp_path)
 
 

@@ -10,46 +10,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from geo_assets.backends.base import Request, Sampling
+from geo_assets.backends.base import Sampling
 from geo_assets.errors import ModelError
-from geo_assets.task.prompt import messages
-from geo_assets.workers import scoring
-from geo_assets_tests.vllm.conftest import Demo
-
-GREEDY = Sampling(max_tokens=40)
-
-
-def requests_of(demo: Demo, n: int, sampling: Sampling = GREEDY, photos: int = 1) -> list[Request]:
-    """Questions about the first rows of eval_osv; further photos of one come from the rows that follow."""
-    folder = demo.folders["eval_osv"]
-    rows = scoring.rows_of(folder)
-    paths = [folder / row["image_path"] for row in rows]
-    style = demo.settings.task.prompt
-    return [
-        Request(row["id"], messages(style, photos), tuple(paths[index : index + photos]), sampling)
-        for index, row in enumerate(rows[:n])
-    ]
-
-
-@pytest.fixture(scope="module")
-def adapter(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An adapter with an effect: random A and B on the language model."""
-    import torch
-    from peft import get_peft_model
-
-    from geo_assets.models.loading import load_model
-    from geo_assets.models.lora_targets import lora_config
-
-    torch.manual_seed(0)
-    model = get_peft_model(
-        load_model(demo.model, demo.settings.runtime), lora_config(demo.settings.train.lora)
-    )
-    for name, parameter in model.named_parameters():
-        if "lora_B" in name:
-            parameter.data.normal_(std=0.05)
-    folder = tmp_path_factory.mktemp("adapter")
-    model.save_pretrained(folder)
-    return folder
+from geo_assets_tests.small_demo import Demo, requests_of
 
 
 @pytest.fixture(scope="module")

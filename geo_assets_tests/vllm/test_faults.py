@@ -12,7 +12,7 @@ import pytest
 
 from geo_assets.settings import Settings
 from geo_assets_tests.conftest import REPOSITORY
-from geo_assets_tests.vllm.conftest import Demo, job_of
+from geo_assets_tests.small_demo import Demo, job_of
 
 # fault: (check that must catch it, part of the remedy). None: refused before the engine starts.
 CAUGHT = {
