@@ -8,6 +8,7 @@ null. Coordinates are degrees (WGS 84). What to keep is decided in `labels.py`, 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,8 @@ PANO_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {**SET_SCHEMA, "views"
 
 REFETCH = "delete it and materialize osv_zips again"
 """What to do about a CSV of OSV-5M that cannot be read."""
+# Not csv's own limit: that is one for the whole process, and a library of the pod lifts it.
+_HEADER_CHARACTERS = 1 << 16
 
 
 def csv_header(path: Path, remedy: str = REFETCH) -> list[str]:
@@ -63,11 +66,14 @@ def csv_header(path: Path, remedy: str = REFETCH) -> list[str]:
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            header = next(csv.reader(file), [])
+            start = file.read(_HEADER_CHARACTERS)
+        header = next(csv.reader(io.StringIO(start, newline="")), [])
     except OSError as error:
         raise DataError(f"cannot read {path} ({error.strerror}): {remedy}") from error
     except csv.Error as error:
         raise DataError(f"{path} is no CSV ({error}): {remedy}") from error
+    if len(start) == _HEADER_CHARACTERS and not {"\r", "\n"} & set(start):
+        raise DataError(f"{path} is no CSV (its first line does not end): {remedy}")
     if not any(header):
         raise DataError(f"{path} is empty: {remedy}")
     return header
