@@ -30,7 +30,7 @@ if [ ! -x "$root/venv/bin/python" ]; then
     say "creating $root/venv with Python $python"
     uv venv --quiet --python "$python" "$root/venv"
 fi
-export VIRTUAL_ENV=$root/venv UV_CACHE_DIR=${UV_CACHE_DIR:-$root/uv-cache} UV_LINK_MODE=${UV_LINK_MODE:-copy}
+export VIRTUAL_ENV=$root/venv UV_CACHE_DIR=${UV_CACHE_DIR:-$root/uv-cache} UV_LINK_MODE=${UV_LINK_MODE:-hardlink}
 
 say "installing the locked packages (nothing to do the second time)"
 uv pip install --quiet -r requirements.lock
