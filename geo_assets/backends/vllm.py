@@ -43,6 +43,8 @@ class VllmBackend:
             # A seeded request whose prompt is read in two parts fails on a CPU: generators cannot step back.
             whole = max(runtime.vllm_max_model_length, TOKENS_OF_A_CPU_BATCH)
             options |= {"enable_chunked_prefill": False, "max_num_batched_tokens": whole}
+            if vllm_engine.has_linear_attention(model_dir):  # its states are cached only between such parts
+                options["enable_prefix_caching"] = False
         self._lora = None
         if adapter_dir is not None:
             options |= {

@@ -73,9 +73,19 @@ def pixel_budget(task: Task) -> dict[str, int]:
 
 def saved_dtype(model_dir: Path) -> str:
     """The dtype that the weights were saved in. vLLM's own `auto` would turn float32 into bfloat16."""
-    config = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
+    config = _configuration(model_dir)
     named = config.get("dtype") or config.get("torch_dtype") or config.get("text_config", {}).get("dtype")
     return str(named or "bfloat16")
+
+
+def has_linear_attention(model_dir: Path) -> bool:
+    """Whether some layers keep a state instead of keys and values (Qwen3.5)."""
+    return "linear_attention" in _configuration(model_dir).get("text_config", {}).get("layer_types", ())
+
+
+def _configuration(model_dir: Path) -> dict[str, Any]:
+    config: dict[str, Any] = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
+    return config
 
 
 def stop_tokens(model_dir: Path) -> list[int]:

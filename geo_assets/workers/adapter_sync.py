@@ -42,13 +42,6 @@ def merged_weight(layer: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.add(base.float(), delta, alpha=layer.scaling[ADAPTER]).to(dtype)
 
 
-def base_weights(model: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """(checkpoint name, weight) of everything but the adapter."""
-    for name, parameter in model.named_parameters():
-        if ".lora_" not in name:
-            yield name.removeprefix("base_model.model.").replace(".base_layer", ""), parameter.data
-
-
 def merged_weights(model: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """(checkpoint name, merged weight) of every adapted layer; one at a time, so that memory stays flat."""
     for name, layer in adapted_layers(model):

@@ -106,7 +106,6 @@ class RolloutEngine(trl_generation.VLLMGeneration):
             super()._init_vllm()
         logger.info("the vLLM engine beside the trainer took %.0f s to start", time.monotonic() - began)
         self.llm.image_token = getattr(self.processing_class, "image_token_id", None)
-        self._base_is_loaded = False
 
     @property
     def runner(self) -> Any:
@@ -121,9 +120,6 @@ class RolloutEngine(trl_generation.VLLMGeneration):
             adapter_sync.push_adapter(self.model, self.runner)
             self.llm.adapter = LoRARequest("policy", adapter_sync.SLOT, "in-memory")
         else:
-            if not self._base_is_loaded:
-                self.runner.model.load_weights(adapter_sync.base_weights(self.model))
-                self._base_is_loaded = True
             self.runner.model.load_weights(adapter_sync.merged_weights(self.model))
         self.llm.reset_prefix_cache()
         self.llm.llm_engine.reset_encoder_cache()
@@ -155,11 +151,19 @@ def _choose_port() -> None:
 
 
 def _keep_weights_loadable() -> None:
-    """On a CPU, vLLM repacks linear weights into a form that cannot be loaded again; keep them plain."""
+    """On a CPU, vLLM repacks linear weights into a form that cannot be loaded again; keep them plain.
+
+    Convolutions of linear attention are repacked as ever: their kernel reads no other form.
+    """
     import vllm.model_executor.layers.utils as layers
 
+    repack = layers.dispatch_cpu_unquantized_gemm
+
     def plain(layer: Any, remove_weight: bool) -> None:
-        layer.cpu_linear = torch.nn.functional.linear
+        if layer.weight.ndim == 2:
+            layer.cpu_linear = torch.nn.functional.linear
+        else:
+            repack(layer, remove_weight)
 
     layers.dispatch_cpu_unquantized_gemm = plain
 

@@ -5,7 +5,7 @@
 It builds a model of the profile's shape with random weights and a small tokenizer, draws photos of OSV-5M's
 size, and runs the product's own code on them: GRPO with vLLM inside the trainer (seconds a step, peak memory,
 rollout audit) and the vLLM backend (start, tokens a second, memory). Random weights answer at full length, so
-times are upper bounds. `--tiny` takes the demo's model, which is how the script is tested without a GPU.
+times are upper bounds. `--tiny` takes a small model of the same family, to test the script without a GPU.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument(
         "--tokens", type=int, default=128, help="length of an answer in the backend's measurement"
     )
-    parser.add_argument("--tiny", action="store_true", help="the demo's model instead of the profile's shape")
+    parser.add_argument("--tiny", action="store_true", help="a small model of the same family")
     parser.add_argument("--part", choices=("training", "generation"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     overrides = {"GEO_RUNTIME__TRACKER": "none", "GEO_SMOKE__MIN_FORMAT_RATE": "0.0"}
@@ -111,18 +111,42 @@ def random_model(settings: Settings, tiny: bool) -> tuple[Any, Any]:
     prompt = json.dumps(list(messages(task.prompt)))
     processor = build_processor([*corpus(0, 500), *[prompt] * 20], 700, task.min_cells, task.max_cells)
     small = build_model(processor, BaseModelSection())
-    if tiny:
-        return small, processor
     config = configuration(settings.base_model.repo)
+    if tiny and config.model_type != "qwen3_5":
+        return small, processor
+    if tiny:
+        config = small_qwen35(small.config)
     for name in ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"):
         setattr(config, name, getattr(small.config, name))
     config.text_config.pad_token_id = processor.tokenizer.pad_token_id
+    torch.manual_seed(0)
     torch.set_default_dtype(torch.bfloat16)
     with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
         model = AutoModelForImageTextToText.from_config(config, dtype=torch.bfloat16)
     torch.set_default_dtype(torch.float32)
     model.generation_config = GenerationConfig(**small.generation_config.to_diff_dict())
     return model.eval(), processor
+
+
+def small_qwen35(other: Any) -> Any:
+    """Four layers of Qwen3.5, three of them linear attention, with the vocabulary of `other`."""
+    from transformers import Qwen3_5Config
+
+    text = {
+        "vocab_size": other.text_config.vocab_size, "hidden_size": 128, "intermediate_size": 256,
+        "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+        "linear_num_key_heads": 4, "linear_num_value_heads": 4, "max_position_embeddings": 4096,
+        "tie_word_embeddings": True,
+        "rope_parameters": {
+            "rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.25,
+            "mrope_section": [2, 1, 1], "mrope_interleaved": True,
+        },
+    }  # fmt: skip
+    vision = {
+        "depth": 2, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4, "out_hidden_size": 128,
+        "num_position_embeddings": 144,
+    }  # fmt: skip
+    return Qwen3_5Config(text_config=text, vision_config=vision, tie_word_embeddings=True)
 
 
 def write_rows(folder: Path) -> None:

@@ -39,19 +39,24 @@ def test_the_pods_settings_fit_one_gpu(tmp_path: Path) -> None:
     assert figures["generation"]["tokens_per_second"] > 500
 
 
-def test_the_script_runs_on_the_demos_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("base", ["demo", "pod-qwen35"])
+def test_the_script_runs_on_a_small_model(base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of either family; a small Qwen3.5 has the layers, the LoRA targets and the sync of the profile's."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     profile = tmp_path / "mine.yaml"
     profile.write_text(
-        "extends: demo\n"
-        "task: {max_completion_length: 24}\n"
-        "train: {per_device_train_batch_size: 16, generation_batch_size: 16, rollout_engine: vllm}\n"
+        f"extends: {base}\n"
+        "task: {max_completion_length: 24, min_cells: 1, max_cells: 22, prompt: short}\n"
+        "train: {per_device_train_batch_size: 16, gradient_accumulation_steps: 1, generation_batch_size: 16, "
+        "rollout_engine: vllm, mask_truncated_completions: false}\n"
         "runtime: {backend: vllm, device: cpu, eval_batch_size: 8}\n"
     )
     figures = measure(
         tmp_path, "--profile", str(profile), "--tiny", "--steps", "4", "--requests", "16", "--tokens", "16"
     )
-    assert figures["training"]["logprob"]["rollouts"] == 4
+    audit = figures["training"]["logprob"]
+    assert (audit["rollouts"], audit["warnings"], audit["engine_weight_gap"]) == (4, 0, 0)
+    assert audit["mean_abs_gap"] < (1e-5 if base == "demo" else 5e-3)
     assert figures["training"]["seconds_per_step"] > 0
     assert figures["generation"]["answers"] == 16
     assert figures["generation"]["tokens_per_second"] > 0
