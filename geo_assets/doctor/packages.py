@@ -23,7 +23,7 @@ FITS = (
     ("dagster-wandb", "", ("dagster", "wandb")),
     ("torchvision", "", ("torch",)),
 )
-LIMITED_BY_UNSLOTH = {"trl", "datasets", "torch", "torchvision", "accelerate"}
+LIMITED_BY_UNSLOTH = {"trl", "datasets"}
 # dagster-wandb declares no upper bound, and its import fails from this version of wandb on.
 WANDB_TOO_NEW = Requirement("wandb<0.30")
 
@@ -41,9 +41,7 @@ def installed(settings: Settings) -> Iterator[Finding]:
         elif not requirement.specifier.contains(version, prereleases=True):
             what = f"{requirement.name} {version} is outside {requirement.specifier}"
             if settings.runtime.backend == "unsloth" and requirement.name in LIMITED_BY_UNSLOTH:
-                faults.append(
-                    Finding("warn", what, "unsloth needs it so; expect surprises and keep to short runs")
-                )
+                faults.append(Finding("warn", what, "unsloth needs it so: leave it"))
             else:
                 faults.append(Finding("fail", what, f"pip install '{_bare(requirement)}'"))
         else:

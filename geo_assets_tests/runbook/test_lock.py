@@ -10,6 +10,7 @@ import tomllib
 import pytest
 from packaging.requirements import Requirement
 
+from geo_assets.doctor.packages import LIMITED_BY_UNSLOTH
 from geo_assets_tests.conftest import REPOSITORY
 
 LOCK = REPOSITORY / "requirements.lock"
@@ -59,6 +60,13 @@ def test_no_registry_and_no_machine_in_the_file(name: str) -> None:
     for line in (REPOSITORY / name).read_text(encoding="utf-8").splitlines():
         assert line.startswith("#") or re.fullmatch(r"[a-z0-9._-]+(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line
         assert "://" not in line
+
+
+def test_plan_b_has_the_projects_ranges_but_for_what_unsloth_limits(project: dict) -> None:
+    lines = set((REPOSITORY / "requirements-unsloth.txt").read_text(encoding="utf-8").splitlines())
+    ours = {line for line in project["dependencies"] if Requirement(line).name not in LIMITED_BY_UNSLOTH}
+    assert ours <= lines
+    assert {line.split("==")[0] for line in lines if "==" in line} >= LIMITED_BY_UNSLOTH
 
 
 def test_the_twin_pins_what_the_lock_pins(pins: dict[str, str]) -> None:
