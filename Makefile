@@ -1,5 +1,6 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
-PYTHON ?= python3.11
+# The first of the two that runs here.
+PYTHON ?= $(or $(shell for p in python3.11 python3.12; do $$p -c '' 2>/dev/null && echo $$p && break; done),python3.11)
 BIN := .venv/bin
 # Two processes, whatever the machine has: the slow tests start processes with a model of their own.
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
