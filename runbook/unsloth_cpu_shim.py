@@ -29,5 +29,4 @@ class _BeforeUnsloth:
         return None
 
 
-if not any(type(finder).__name__ == "_BeforeUnsloth" for finder in sys.meta_path):
-    sys.meta_path.insert(0, _BeforeUnsloth())
+sys.meta_path.insert(0, _BeforeUnsloth())

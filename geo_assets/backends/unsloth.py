@@ -14,6 +14,7 @@ from typing import Any
 
 from geo_assets.backends.transformers import TransformersBackend
 from geo_assets.errors import ModelError
+from geo_assets.models import saved
 from geo_assets.models.loading import attach_adapter, load_processor
 from geo_assets.models.lora_targets import lora_targets
 from geo_assets.settings import Runtime, Task, Train
@@ -52,13 +53,10 @@ def load_for_inference(
     """A backend that generates with the model as unsloth patches it, in the dtype it was saved in.
 
     Raises:
-        ModelError: unsloth cannot be used here, or the folder holds no loadable model.
+        ModelError: unsloth cannot be used here, or the folder holds no processor.
     """
-    from transformers import AutoConfig
-
     fast, processor = fast_model(), load_processor(model_dir, task)
-    dtype = AutoConfig.from_pretrained(model_dir, local_files_only=True).dtype
-    model = _load(fast, runtime, model_dir, dtype)
+    model = _load(fast, runtime, model_dir, saved.dtype(model_dir))
     if adapter_dir is not None:
         model = attach_adapter(model, adapter_dir)
     fast.for_inference(model)
@@ -71,10 +69,8 @@ def load_for_training(runtime: Runtime, train: Train, model_dir: Path) -> Any:
     Raises:
         ModelError: the adapter's targets are not in the model, or in its vision tower.
     """
-    import torch
-
-    fast, dtype = fast_model(), getattr(torch, train.dtype)
-    model = _load(fast, runtime, model_dir, dtype, use_gradient_checkpointing="unsloth")
+    fast = fast_model()
+    model = _load(fast, runtime, model_dir, train.dtype, use_gradient_checkpointing="unsloth")
     lora_targets(model, train.lora)
     return fast.get_peft_model(
         model,
@@ -91,23 +87,26 @@ def load_for_training(runtime: Runtime, train: Train, model_dir: Path) -> Any:
     )
 
 
-def _load(fast: Any, runtime: Runtime, model_dir: Path, dtype: Any, **options: Any) -> Any:
+def _load(fast: Any, runtime: Runtime, model_dir: Path, dtype: str, **options: Any) -> Any:
     """The patched model in `dtype`; left to itself, unsloth chooses one.
 
     Raises:
         ModelError: unsloth took another dtype all the same.
     """
+    import torch
+
+    wanted = getattr(torch, dtype)
     model, _ = fast.from_pretrained(
         model_name=str(model_dir),
         max_seq_length=runtime.vllm_max_model_length,
-        dtype=dtype,
+        dtype=wanted,
         load_in_4bit=False,
         local_files_only=True,
         **options,
     )
-    if model.dtype != dtype:  # float16 in place of bfloat16, on a GPU older than Ampere
+    if model.dtype != wanted:  # float16 in place of bfloat16, on a GPU older than Ampere
         raise ModelError(
-            f"unsloth loaded the model in {model.dtype} where {dtype} was asked for, which this GPU lacks: "
+            f"unsloth loaded the model in {model.dtype} where {wanted} was asked for, which this GPU lacks: "
             "rent one that has it, or set runtime.backend: transformers"
         )
     return model

@@ -21,6 +21,7 @@ from PIL.Image import Image
 from geo_assets.backends import vllm_engine
 from geo_assets.backends.base import Completion, Request, Sampling, report_answers
 from geo_assets.errors import ModelError
+from geo_assets.models import saved
 from geo_assets.models.loading import PIXELS_PER_CELL, Photos, device_of, load_processor
 from geo_assets.settings import Runtime, Task
 
@@ -43,7 +44,7 @@ class VllmBackend:
             # A seeded request whose prompt is read in two parts fails on a CPU: generators cannot step back.
             whole = max(runtime.vllm_max_model_length, TOKENS_OF_A_CPU_BATCH)
             options |= {"enable_chunked_prefill": False, "max_num_batched_tokens": whole}
-            if vllm_engine.has_linear_attention(model_dir):  # its states are cached only between such parts
+            if saved.has_linear_attention(model_dir):  # vLLM caches states only where prompts are in parts
                 options["enable_prefix_caching"] = False
         self._lora = None
         if adapter_dir is not None:
@@ -63,7 +64,7 @@ class VllmBackend:
         self.processor = load_processor(model_dir, task)
         self._photos = Photos(task)
         self._chunk = runtime.eval_batch_size * CHUNKS_IN_FLIGHT
-        self._stop = vllm_engine.stop_tokens(model_dir)
+        self._stop = saved.stop_tokens(model_dir)
         self._image_token = self.processor.image_token_id
         self._unchecked = PROMPTS_COMPARED
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from geo_assets.errors import ModelError
+from geo_assets.models import saved
 from geo_assets.models.loading import PIXELS_PER_CELL, device_of
 from geo_assets.settings import Runtime, Task
 
@@ -53,7 +54,7 @@ def engine_options(runtime: Runtime, task: Task, model_dir: Path, memory_share: 
     """What an engine is told beside its model: dtype as saved, photo sizes, lengths, caps on photos."""
     cpu = device_of(runtime) == "cpu"
     return {
-        "dtype": saved_dtype(model_dir),
+        "dtype": saved.dtype(model_dir),
         "max_model_len": runtime.vllm_max_model_length,
         "max_num_seqs": runtime.eval_batch_size,
         "limit_mm_per_prompt": {"image": MOST_PHOTOS, "video": 0},
@@ -69,34 +70,6 @@ def pixel_budget(task: Task) -> dict[str, int]:
         "shortest_edge": task.min_cells * PIXELS_PER_CELL,
         "longest_edge": task.max_cells * PIXELS_PER_CELL,
     }
-
-
-def saved_dtype(model_dir: Path) -> str:
-    """The dtype that the weights were saved in. vLLM's own `auto` would turn float32 into bfloat16."""
-    config = _configuration(model_dir)
-    named = config.get("dtype") or config.get("torch_dtype") or config.get("text_config", {}).get("dtype")
-    return str(named or "bfloat16")
-
-
-def has_linear_attention(model_dir: Path) -> bool:
-    """Whether some layers keep a state instead of keys and values (Qwen3.5)."""
-    return "linear_attention" in _configuration(model_dir).get("text_config", {}).get("layer_types", ())
-
-
-def _configuration(model_dir: Path) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
-    return config
-
-
-def stop_tokens(model_dir: Path) -> list[int]:
-    """End tokens of the model's generation configuration."""
-    path = model_dir / "generation_config.json"
-    found = json.loads(path.read_text(encoding="utf-8")).get("eos_token_id") if path.is_file() else None
-    if found is None:
-        raise ModelError(
-            f"{path} names no eos_token_id; choose a model saved with its generation configuration"
-        )
-    return [found] if isinstance(found, int) else list(found)
 
 
 def adapter_rank(adapter_dir: Path) -> int:

@@ -48,8 +48,9 @@ def zoom(task: Scene, x: int, y: int, width: int, height: int) -> Parts:
         )
     picture = task.pictures()[0]
     photo = picture if isinstance(picture, Image.Image) else Image.open(picture).convert("RGB")
-    edges = (x * photo.width, y * photo.height, (x + width) * photo.width, (y + height) * photo.height)
-    part = photo.crop(tuple(round(edge / SCALE) for edge in edges))  # type: ignore[arg-type]
+    left, right = (round(edge * photo.width / SCALE) for edge in (x, x + width))
+    top, bottom = (round(edge * photo.height / SCALE) for edge in (y, y + height))
+    part = photo.crop((left, top, right, bottom))
     factor = min(photo.width / part.width, photo.height / part.height)
     size = (round(part.width * factor), round(part.height * factor))
     return [

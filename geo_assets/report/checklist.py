@@ -14,6 +14,8 @@ from geo_assets.report.controls import Control, surviving_share
 from geo_assets.report.ladder import Rung, strictest
 from geo_assets.report.run import Run
 
+_STATUS: dict[str, Status] = {"better": "good", "worse": "bad"}
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -38,7 +40,7 @@ def _gain_words(d: Difference) -> str:
 
 
 def _status(d: Difference) -> Status:
-    return {"better": "good", "worse": "bad"}.get(d.verdict, "caution")  # type: ignore[return-value]
+    return _STATUS.get(d.verdict, "caution")
 
 
 def _decodings(e: Evidence) -> list[Check]:

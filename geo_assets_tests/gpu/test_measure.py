@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -12,12 +11,7 @@ import pytest
 
 from geo_assets_tests.conftest import REPOSITORY
 
-HAS_VLLM = importlib.util.find_spec("vllm") is not None
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.vllm,
-    pytest.mark.skipif(not HAS_VLLM, reason="vLLM is not installed (runbook/cpu_twin.sh)"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.vllm]
 
 
 def measure(folder: Path, *arguments: str) -> dict:

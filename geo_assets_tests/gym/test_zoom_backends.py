@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,13 +19,7 @@ from geo_assets_tests.gym.samples import environment
 from geo_assets_tests.workers.conftest import VALUES
 
 pytestmark = pytest.mark.slow
-HAS_VLLM = importlib.util.find_spec("vllm") is not None
-BACKENDS = [
-    "transformers",
-    pytest.param(
-        "vllm", marks=[pytest.mark.vllm, pytest.mark.skipif(not HAS_VLLM, reason="vLLM is not installed")]
-    ),
-]
+BACKENDS = ["transformers", pytest.param("vllm", marks=pytest.mark.vllm)]
 
 
 @pytest.fixture(scope="module")

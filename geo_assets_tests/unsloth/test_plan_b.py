@@ -6,6 +6,8 @@ Unsloth changes transformers for the whole process, so what it is compared with 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,12 @@ from geo_assets.errors import ModelError
 from geo_assets.settings import Settings
 from geo_assets.workers import train
 from geo_assets_tests.small_demo import GREEDY, Demo, job_of, requests_of
+from geo_assets_tests.workers.conftest import killed_at
 
+pytestmark = [pytest.mark.slow, pytest.mark.unsloth]
 ASKED = [(GREEDY, 1), (GREEDY, 3), (Sampling(1.0, 1.0, 2, 40, seed=7), 1)]
 """How questions are answered, and with how many photos."""
 STEPS = 6
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing in the worker may catch it."""
 
 
 def settings_of(demo: Demo, backend: str) -> Settings:
@@ -97,20 +97,10 @@ def test_training_is_the_same(plain: dict[str, Any], run: Path) -> None:
     assert max(gaps) < 1e-5 < 1e-3 < moved
 
 
-def test_a_killed_run_resumes_and_ends_like_one_that_was_not(
-    demo: Demo, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from geo_assets.workers.callbacks import Progress
-
-    def kill(_: Progress, __: Any, state: Any, *___: Any, **____: Any) -> None:
-        if state.global_step == 4:
-            raise Killed
-
+def test_a_killed_run_resumes_and_ends_like_one_that_was_not(demo: Demo, run: Path, tmp_path: Path) -> None:
     settings = settings_of(demo, "unsloth")
-    with monkeypatch.context() as patch:
-        patch.setattr(Progress, "on_step_begin", kill)
-        with pytest.raises(Killed):
-            trained(demo, settings, tmp_path)
+    with killed_at(4):
+        trained(demo, settings, tmp_path)
     trained(demo, settings, tmp_path)
     assert records(tmp_path) == records(run)
     for name in (f"checkpoint-{STEPS}/adapter_model.safetensors", "samples.jsonl"):
@@ -138,9 +128,6 @@ def test_a_dtype_that_the_gpu_lacks_is_refused(demo: Demo, plain: dict[str, Any]
 
 
 def test_without_a_gpu_one_line_says_so(demo: Demo) -> None:
-    import os
-    import subprocess
-
     import torch
 
     if torch.cuda.is_available():

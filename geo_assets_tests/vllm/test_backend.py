@@ -14,6 +14,8 @@ from geo_assets.backends.base import Sampling
 from geo_assets.errors import ModelError
 from geo_assets_tests.small_demo import Demo, requests_of
 
+pytestmark = [pytest.mark.slow, pytest.mark.vllm]
+
 
 @pytest.fixture(scope="module")
 def transformers_backend(demo: Demo):

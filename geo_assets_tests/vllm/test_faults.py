@@ -14,6 +14,7 @@ from geo_assets.settings import Settings
 from geo_assets_tests.conftest import REPOSITORY
 from geo_assets_tests.small_demo import Demo, job_of
 
+pytestmark = [pytest.mark.slow, pytest.mark.vllm]
 # fault: (check that must catch it, part of the remedy). None: refused before the engine starts.
 CAUGHT = {
     "double_expansion": ("prompt tokens", "requirements.lock"),

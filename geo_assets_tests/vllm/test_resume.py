@@ -16,6 +16,7 @@ from geo_assets.settings import Settings
 from geo_assets_tests.conftest import REPOSITORY
 from geo_assets_tests.small_demo import Demo, job_of
 
+pytestmark = [pytest.mark.slow, pytest.mark.vllm]
 STEPS = 8
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -58,6 +60,25 @@ VALUES = {
     "merge": {"dtype": "float32", "verify_rows": 4},
     "runtime": {"device": "cpu", "eval_batch_size": 4, "tracker": "none"},
 }
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing in the worker may catch it."""
+
+
+@contextmanager
+def killed_at(step: int) -> Iterator[None]:
+    """The training inside this block is killed as it begins the step after `step`."""
+    from geo_assets.workers.callbacks import Progress
+
+    def kill(_progress: Progress, _arguments: Any, state: Any, *_: Any, **__: Any) -> None:
+        if state.global_step == step:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Progress, "on_step_begin", kill)
+        with pytest.raises(Killed):
+            yield
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,7 @@ from geo_assets.errors import TrainingError
 from geo_assets.settings import Settings
 from geo_assets.workers import checkpoint_files, smoke, train, train_setup
 from geo_assets.workers.harness import Job
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing in the worker may catch it."""
+from geo_assets_tests.workers.conftest import Killed, killed_at
 
 
 def job(asset: str, out: Path, settings: Settings, learnable: Path, start: Path) -> Job:
@@ -124,15 +121,10 @@ def test_a_killed_run_resumes_and_ends_like_one_that_was_not(
     learnable: Path,
     start: Path,
     whole: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from geo_assets.workers.callbacks import Progress
-
     order = job("lora_checkpoints", tmp_path, settings, learnable, start)
-    with monkeypatch.context() as patch:
-        patch.setattr(Progress, "on_step_begin", lambda s, a, state, c, **k: _kill_at(state, 4))
-        with pytest.raises(Killed):
-            train.main(order)
+    with killed_at(4):
+        train.main(order)
     # It died while it saved the next one: that checkpoint has no marker.
     (tmp_path / "checkpoint-5").mkdir()
     (tmp_path / "checkpoint-5" / "adapter_model.safetensors").write_bytes(b"half")
@@ -144,18 +136,14 @@ def test_a_killed_run_resumes_and_ends_like_one_that_was_not(
 
 
 def test_a_run_killed_in_its_second_epoch_resumes_exactly(
-    tmp_path: Path, settings: Settings, learnable: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: Settings, learnable: Path, start: Path
 ) -> None:
-    from geo_assets.workers.callbacks import Progress
-
     # 12 rows and 2 prompts a step: an epoch is 6 steps.
     longer = with_train(settings, max_steps=10)
     train.main(job("lora_checkpoints", tmp_path / "whole", longer, learnable, start))
     killed = job("lora_checkpoints", tmp_path / "killed", longer, learnable, start)
-    with monkeypatch.context() as patch:
-        patch.setattr(Progress, "on_step_begin", lambda s, a, state, c, **k: _kill_at(state, 9))
-        with pytest.raises(Killed):
-            train.main(killed)
+    with killed_at(9):
+        train.main(killed)
     train.main(killed)
     assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
@@ -181,11 +169,6 @@ def test_a_run_killed_after_its_last_step_only_finishes(
 
 def _killed(*_: Any) -> None:
     raise Killed
-
-
-def _kill_at(state: Any, step: int) -> None:
-    if state.global_step == step:
-        raise Killed
 
 
 def test_shuffled_rewards_change_the_run_but_not_its_samples_of_step_one(
